@@ -1,0 +1,1 @@
+"""Word lists and patterns as data; read once, at import of what uses them."""

@@ -1,0 +1,85 @@
+"""Events: what an adapter tells the session, in the order in which it happened.
+
+Adapters translate an agent's native events into these and the session's Answer back.
+`agent_id` is set for a subagent, which is a trajectory of its own on the shared bank.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from pmem.core.decision import Delivery, Reminder
+from pmem.core.step import Action, Step
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """The agent opened, resumed or cleared its conversation."""
+
+    how: Literal["startup", "resume", "clear", "compact"] = "startup"
+    agent_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class UserMessage:
+    """The user's words to the agent. The first one is the task, unless one was given."""
+
+    text: str
+    agent_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Proposed:
+    """An action is about to run."""
+
+    action: Action
+    agent_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """A step is complete. Its `number` is 0: the session numbers steps."""
+
+    step: Step
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """The agent ends its turn; `message` is its closing text where the agent tells it."""
+
+    message: str = ""
+    agent_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """The agent's session is over."""
+
+
+Event = Started | UserMessage | Proposed | Observed | Finished | Ended
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """An entry a reminder cites, as it was at that moment."""
+
+    id: str
+    content: str
+    steps: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the session answers to an event. Without a reminder: nothing at all.
+
+    `hold` means: put the proposed action back, with the reminder as the reason.
+    """
+
+    reminder: Reminder | None = None
+    hold: bool = False
+    delivery: Delivery | None = None
+    citations: tuple[Citation, ...] = ()
+
+
+SILENT = Answer()

@@ -1,0 +1,90 @@
+"""History: what each command did so far in one trajectory, bounded for a week-long session.
+
+The session feeds every step once; rules, watches and the bank's folding read from here, so
+that a command is parsed and judged once, however many look at it.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict, deque
+from dataclasses import dataclass
+
+from pmem.core.effect import Effect, effect
+from pmem.core.failure import judge
+from pmem.core.fingerprint import fingerprint
+from pmem.core.signature import normal_form
+from pmem.core.step import Action, Step
+
+#: Commands and steps remembered; older ones are in the bank.
+MAX_COMMANDS = 2000
+MAX_FACTS = 512
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What is known of one finished step without its full text.
+
+    `change` counts the changes of state (edits, installs, cd, …) seen up to and including
+    this step, `unknown` the successful steps whose effect cannot be told.
+    """
+
+    number: int
+    kind: str
+    normal: str
+    cwd: str
+    failed: bool
+    failure: str
+    fingerprint: str
+    effect: Effect
+    exit_code: int | None
+    ended: float | None
+    change: int
+    unknown: int
+
+
+class History:
+    """Facts by command, and the latest ones in order."""
+
+    def __init__(self) -> None:
+        self.facts: deque[Facts] = deque(maxlen=MAX_FACTS)
+        self._by_command: OrderedDict[tuple[str, str], tuple[Facts, ...]] = OrderedDict()
+        self.changes = 0
+        self.unknown = 0
+
+    def observe(self, step: Step) -> Facts:
+        """Judge a finished step, remember it and return its facts."""
+        what = effect(step.proposed)
+        verdict = judge(step)
+        if what is Effect.CHANGES:
+            self.changes += 1
+        elif what is Effect.UNKNOWN and not verdict.failed:
+            self.unknown += 1
+        facts = Facts(
+            number=step.number,
+            kind=step.kind,
+            normal=normal_form(step.action) if step.kind == "command" else step.action[:400],
+            cwd=step.cwd or "",
+            failed=verdict.failed,
+            failure=verdict.failure,
+            fingerprint=fingerprint(step.observation),
+            effect=what,
+            exit_code=step.exit_code,
+            ended=step.ended,
+            change=self.changes,
+            unknown=self.unknown,
+        )
+        self.facts.append(facts)
+        if step.kind == "command" and not step.refused:
+            self._remember(facts)
+        return facts
+
+    def attempts(self, action: Action) -> tuple[Facts, ...]:
+        """The latest runs (at most eight) of the same command in the same directory."""
+        return self._by_command.get((normal_form(action.text), action.cwd or ""), ())
+
+    def _remember(self, facts: Facts) -> None:
+        key = (facts.normal, facts.cwd)
+        runs = (*self._by_command.pop(key, ()), facts)[-8:]
+        self._by_command[key] = runs
+        if len(self._by_command) > MAX_COMMANDS:
+            self._by_command.popitem(last=False)

@@ -1,0 +1,1 @@
+"""The tiny client that an agent's hook runs; it imports almost nothing."""

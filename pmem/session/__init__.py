@@ -1,0 +1,1 @@
+"""One session: events in, answers out, in the order of the ring."""

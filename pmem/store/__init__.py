@@ -1,0 +1,1 @@
+"""The files: bank.toml, session logs, settings, locks, archive."""

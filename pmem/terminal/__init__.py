@@ -1,0 +1,1 @@
+"""Moves bytes: pty relay, marks, banner."""
