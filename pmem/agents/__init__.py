@@ -1,1 +1,1 @@
-"""One file an agent: how to start it, read its events, answer it."""
+"""One file an agent: how to start it under memory, read its events and answer it."""

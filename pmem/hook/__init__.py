@@ -1,1 +1,1 @@
-"""The tiny client that an agent's hook runs; it imports almost nothing."""
+"""The tiny client that an agent's hook runs, and the shell line that runs it."""

@@ -1,0 +1,31 @@
+"""A reminder as the human reads it, in plain lines, for agents that show a message of a hook."""
+
+from __future__ import annotations
+
+from pmem.core.decision import HEADER
+from pmem.core.event import Answer, Citation
+
+#: A banner cites at most this many entries, each with at most this many characters.
+MAX_CITED = 3
+MAX_CONTENT = 120
+
+
+def human_text(answer: Answer) -> str:
+    """The reminder, the entries it cites with their steps, and where to see more."""
+    if answer.reminder is None:
+        return ""
+    lines = [f"{HEADER} {answer.reminder.text}"]
+    lines += [_cited(citation) for citation in answer.citations[:MAX_CITED]]
+    if answer.hold:
+        lines.append("held back once; proposed again it runs")
+    lines.append("more: pmem bank show " + (answer.reminder.entries or ("ID",))[0])
+    return "\n".join(lines)
+
+
+def _cited(citation: Citation) -> str:
+    content = " ".join(citation.content.split())
+    if len(content) > MAX_CONTENT:
+        content = content[: MAX_CONTENT - 1] + "…"
+    steps = ", ".join(str(n) for n in citation.steps)
+    where = f" (step{'s' if len(citation.steps) > 1 else ''} {steps})" if steps else ""
+    return f"· {citation.id}{where}: {content}"
