@@ -1,0 +1,61 @@
+"""Did a file of the project change since a given time? Looked up on disk, bounded in time.
+
+People edit in another window, so the recorded steps alone cannot say that nothing changed.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import deque
+from collections.abc import Callable
+from pathlib import Path
+
+from pmem.core.moment import Changed
+
+#: Names that builds, tests and tools write by themselves: their change proves nothing.
+BY_PRODUCTS = frozenset(
+    ".git .hg .svn .pmem node_modules __pycache__ .venv venv .tox .nox .mypy_cache .ruff_cache"
+    " .pytest_cache .hypothesis .cache .gradle .next .nuxt .turbo .parcel-cache target dist build"
+    " coverage .coverage htmlcov .claude .codex .gemini .DS_Store".split()
+)
+BY_PRODUCT_SUFFIXES = (".log", ".pyc", ".pyo", ".tsbuildinfo", ".swp", ".tmp", "~")
+
+
+def changed_since(
+    root: Path,
+    since: float,
+    *,
+    limit_seconds: float = 0.05,
+    clock: Callable[[], float] = time.monotonic,
+) -> Changed:
+    """Look for a file below `root` whose change time is after `since` (Unix seconds).
+
+    Looks for at most `limit_seconds`, nearest directories first; UNKNOWN if it ran out of
+    time. Both mtime and ctime count, so that a file moved into place or restored with its
+    old mtime is seen; links are not followed.
+    """
+    stop = clock() + limit_seconds
+    pending = deque([os.fspath(root)])
+    while pending:
+        directory = pending.popleft()
+        try:
+            if directory != os.fspath(root) and _changed(os.stat(directory), since):
+                return Changed.YES
+            with os.scandir(directory) as found:
+                for item in found:
+                    if item.name in BY_PRODUCTS or item.name.endswith(BY_PRODUCT_SUFFIXES):
+                        continue
+                    if item.is_dir(follow_symlinks=False):
+                        pending.append(item.path)
+                    elif _changed(item.stat(follow_symlinks=False), since):
+                        return Changed.YES
+        except OSError:
+            continue
+        if clock() > stop:
+            return Changed.UNKNOWN
+    return Changed.NO
+
+
+def _changed(found: os.stat_result, since: float) -> bool:
+    return found.st_mtime > since or found.st_ctime > since

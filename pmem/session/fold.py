@@ -1,0 +1,58 @@
+"""How a finished command enters the bank: folded by its normal form, plain reads left out."""
+
+from __future__ import annotations
+
+import os
+
+from pmem.core.bank import RecordAttempt
+from pmem.core.history import Facts
+from pmem.core.signature import parse
+from pmem.core.step import Step
+from pmem.core.text import last_lines
+
+#: Commands that only look around. They are counted as steps, and enter the bank only if they fail.
+LOOKS = frozenset(
+    "ls cat bat head tail less more grep egrep fgrep rg ag find fd tree pwd cd which type file stat"
+    " wc du df clear history man whoami date".split()
+)
+GIT_LOOKS = frozenset("status log diff show branch remote rev-parse blame".split())
+#: How much of an output an entry keeps.
+OUTPUT_LINES = 12
+OUTPUT_CHARS = 1200
+
+
+def attempt(step: Step, facts: Facts, *, project: str, session: str) -> RecordAttempt | None:
+    """The operation that folds this step into the bank, None if it does not belong there."""
+    if step.kind != "command" or step.refused or not facts.normal:
+        return None
+    if not facts.failed and _only_looks(step.action):
+        return None
+    return RecordAttempt(
+        command=facts.normal,
+        cwd=place(facts.cwd, project),
+        failed=facts.failed,
+        exit_code=step.exit_code,
+        failure=facts.failure,
+        output=last_lines(step.observation, OUTPUT_LINES, OUTPUT_CHARS),
+        step=step.number,
+        session=session,
+    )
+
+
+def place(cwd: str, project: str) -> str:
+    """A directory as the bank writes it: relative to the project, "" for its root."""
+    if not cwd or not project or cwd == project:
+        return ""
+    if cwd.startswith(project.rstrip("/") + "/"):
+        return os.path.relpath(cwd, project)
+    return cwd
+
+
+def _only_looks(command: str) -> bool:
+    commands = parse(command)
+    return bool(commands) and all(
+        c.words
+        and not any(operator.startswith(">") for operator, _ in c.redirects)
+        and (c.words[0] in LOOKS or (c.words[0] == "git" and c.words[1:2] and c.words[1] in GIT_LOOKS))
+        for c in commands
+    )

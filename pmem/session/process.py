@@ -1,0 +1,183 @@
+"""Starts the session process beside the terminal process, and runs it.
+
+The socket is bound before the fork, so that the agent's first hook finds it; the session process
+ends when its side of the link reads end-of-file, whatever ended the terminal process (no
+PDEATHSIG: macOS has none).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import signal
+import socket
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pmem.session import run_dir as run_dirs
+from pmem.store.project import Project
+from pmem.store.settings import Settings
+from pmem.terminal.link import Link
+
+
+@dataclass(frozen=True, slots=True)
+class SessionConfig:
+    """What a session is started with. `agent` is a name for the session's id and its log."""
+
+    project: Project
+    settings: Settings
+    agent: str
+    argv: Sequence[str] = ()
+    cwd: Path = Path()
+    task: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """A session process, from the terminal's side.
+
+    `env` is what the agent and its hooks need to reach it; `run_dir` is private and goes away
+    with the session process.
+    """
+
+    link: Link
+    env: Mapping[str, str]
+    run_dir: Path
+    pid: int
+
+
+def start(config: SessionConfig, env: Mapping[str, str]) -> Running:
+    """Fork the session process. Raises OSError (NoPrivateDirectory) if it cannot be reached."""
+    directory = run_dirs.make(env)
+    try:
+        listener = run_dirs.listen(directory)
+        ours, theirs = socket.socketpair()
+    except OSError:
+        run_dirs.remove(directory)
+        raise
+    token = secrets.token_hex(16)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    pid = os.fork()
+    if pid == 0:
+        ours.close()
+        _live(config, env, listener, theirs, token, directory)
+    listener.close()
+    theirs.close()
+    reach = {"PMEM_SOCK": os.fspath(directory / run_dirs.SOCKET), "PMEM_TOKEN": token}
+    return Running(Link(ours), reach, directory, pid)
+
+
+def _live(
+    config: SessionConfig,
+    env: Mapping[str, str],
+    listener: socket.socket,
+    link: socket.socket,
+    token: str,
+    directory: Path,
+) -> None:
+    """The whole life of the session process; never returns."""
+    code = 125
+    try:
+        _detach({listener.fileno(), link.fileno()})
+        serve(config, env, listener, link, token)
+        code = 0
+    except SystemExit:
+        code = 0
+    except BaseException:
+        complain(config.project.state, _traceback())
+    finally:
+        run_dirs.remove(directory)
+        os._exit(code)
+
+
+def _detach(keep: set[int]) -> None:
+    """A session of its own without a terminal, holding nothing but its two sockets."""
+    with contextlib.suppress(OSError):
+        os.setsid()
+    null = os.open(os.devnull, os.O_RDWR)
+    for fd in (0, 1, 2):
+        os.dup2(null, fd)
+    low = 3
+    for fd in sorted(keep):
+        os.closerange(low, fd)
+        low = fd + 1
+    os.closerange(low, os.sysconf("SC_OPEN_MAX") if low < 256 else low + 256)
+    for ignored in (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGPIPE):
+        signal.signal(ignored, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+
+
+def serve(
+    config: SessionConfig,
+    env: Mapping[str, str],
+    listener: socket.socket,
+    link_socket: socket.socket,
+    token: str,
+) -> None:
+    """Run one session to its end: the loop, then the bank is flushed and the summary sent."""
+    from pmem.session.assemble import assemble
+    from pmem.session.server import Server
+
+    link = Link(link_socket)
+    session, bank_file, log = assemble(config, env)
+    server = Server(
+        session,
+        bank_file,
+        listener,
+        link,
+        token,
+        complain=lambda text: complain(config.project.state, text),
+    )
+    memory = session.outside.memory
+    link.send(
+        {
+            "type": "ready",
+            "memory": memory.name if memory else "off",
+            "entries": len(bank_file.bank.entries),
+            "note": " ".join(bank_file.notes),
+        }
+    )
+    try:
+        server.run()
+    finally:
+        bank_file.close()
+        log.close(bank_file.path)
+        link.send({"type": "summary", **summary(session, config)})
+        link.drain(1.0)
+        link.close()
+
+
+def summary(session: Any, config: SessionConfig) -> dict[str, Any]:
+    """What the end line tells; `bank` as the user would type it."""
+    bank = config.project.dir / "bank.toml"
+    shown = os.path.relpath(bank, config.cwd) if config.cwd.is_absolute() else os.fspath(bank)
+    return {
+        "steps": session.tally.steps,
+        "reminders": session.tally.reminders,
+        "new_entries": session.new_entries,
+        "bank": shown if not shown.startswith("../..") else os.fspath(bank),
+    }
+
+
+def complain(state: Path, text: str) -> None:
+    """Keep an unexpected error for `pmem doctor` and for a report; never raises."""
+    with contextlib.suppress(OSError):
+        state.mkdir(mode=0o700, parents=True, exist_ok=True)
+        fd = os.open(state / "errors.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        try:
+            stamp = time.strftime("%Y-%m-%d %H:%M:%S")
+            os.write(fd, f"{stamp}\n{text}\n".encode("utf-8", "replace"))
+        finally:
+            os.close(fd)
+
+
+def _traceback() -> str:
+    import traceback
+
+    return traceback.format_exc()

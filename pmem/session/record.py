@@ -1,0 +1,64 @@
+"""What a decision leaves behind: the line in decisions.jsonl, and the entries it cites."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pmem.core.bank import Entry, MemoryBank
+from pmem.core.decision import Decision, Reminder
+from pmem.core.event import Answer, Citation
+from pmem.core.moment import Moment
+
+
+def citations(reminder: Reminder, bank: MemoryBank) -> tuple[Citation, ...]:
+    """The cited entries as they stand now, for the banner."""
+    found = (bank.get(id) for id in reminder.entries)
+    return tuple(Citation(e.id, e.content, _steps(e)) for e in found if e is not None)
+
+
+def decision_record(
+    moment: Moment,
+    candidate: Reminder | None,
+    verdict: Decision,
+    answer: Answer,
+    *,
+    channel: str,
+    before_step: int,
+    now: float,
+    milliseconds: float,
+) -> dict[str, Any]:
+    """One line of decisions.jsonl. `now` is in Unix seconds; a silence says why."""
+    record: dict[str, Any] = {
+        "before_step": before_step,
+        "time": round(now, 3),
+        "trigger": str(moment.trigger),
+        "decision": "silent",
+        "ms": round(milliseconds, 3),
+    }
+    if moment.proposed is not None:
+        record["proposed"] = moment.proposed.text[:400]
+    if candidate is not None:
+        record["candidate"] = candidate.text
+        record["reason"] = candidate.reason
+        record["cause"] = candidate.cause
+    if isinstance(verdict, Reminder):
+        cited = (moment.bank.get(id) for id in verdict.entries)
+        record |= {
+            "decision": "remind",
+            "text": verdict.text,
+            "entries": list(verdict.entries),
+            "delivery": str(answer.delivery),
+            "channel": channel,
+            "hold": answer.hold,
+            "cited": [{"id": e.id, "content": e.content} for e in cited if e is not None],
+        }
+    else:
+        record["verdict"] = verdict.why
+    return record
+
+
+def _steps(entry: Entry) -> tuple[int, ...]:
+    steps = (*entry.failed_steps, *entry.passed_steps)
+    if steps:
+        return tuple(sorted(steps))
+    return tuple(n for n in (entry.first_step,) if n is not None)

@@ -1,0 +1,103 @@
+"""The private directory of a running session: its socket and what its agent must read.
+
+It lies in `$XDG_RUNTIME_DIR/pmem`, else in a directory of the user's own below the temp
+directory; a socket's path may have at most 103 bytes (macOS), so the names are short.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+import socket
+import stat
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+MAX_SOCKET_PATH = 103
+SOCKET = "s"
+
+
+class NoPrivateDirectory(OSError):
+    """There is no place for a directory that only this user can enter."""
+
+
+def make(env: Mapping[str, str]) -> Path:
+    """A new private directory (0700) for one session; leftovers of dead ones are removed.
+
+    Raises NoPrivateDirectory if no place is safe.
+    """
+    for _ in range(8):
+        base = _base(env)
+        path = base / secrets.token_hex(4)
+        try:
+            _sweep(base)
+            path.mkdir(mode=0o700)
+        except FileNotFoundError:  # another session just took the empty base away
+            continue
+        return path
+    raise NoPrivateDirectory(f"{base} keeps vanishing; set XDG_RUNTIME_DIR to a path of your own")
+
+
+def remove(path: Path) -> None:
+    """Take a session's directory away, and the base if it was the last one."""
+    shutil.rmtree(path, ignore_errors=True)
+    try:
+        path.parent.rmdir()
+    except OSError:
+        return
+
+
+def listen(run_dir: Path) -> socket.socket:
+    """The session's socket, bound and listening."""
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    listener.bind(os.fspath(run_dir / SOCKET))
+    listener.listen(64)
+    return listener
+
+
+def _base(env: Mapping[str, str]) -> Path:
+    runtime = env.get("XDG_RUNTIME_DIR", "")
+    places = [Path(runtime) / "pmem"] if runtime.startswith("/") else []
+    places.append(Path(env.get("TMPDIR", "") or "/tmp") / f"pmem-{os.getuid()}")
+    places.append(Path("/tmp") / f"pmem-{os.getuid()}")
+    places.append(Path(tempfile.gettempdir()) / f"pmem-{os.getuid()}")
+    for place in places:
+        if len(os.fsencode(place)) + len("/01234567/s") <= MAX_SOCKET_PATH and _is_private(place):
+            return place
+    raise NoPrivateDirectory(
+        f"no private directory for a socket (tried {', '.join(map(str, places))}); "
+        "set XDG_RUNTIME_DIR to a short path of your own"
+    )
+
+
+def _is_private(place: Path) -> bool:
+    try:
+        place.mkdir(mode=0o700)
+    except FileExistsError:
+        pass
+    except OSError:
+        return False
+    try:
+        found = place.lstat()
+    except OSError:
+        return False
+    ours = stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid()
+    if ours and stat.S_IMODE(found.st_mode) & 0o077:
+        place.chmod(0o700)
+    return ours
+
+
+def _sweep(base: Path) -> None:
+    """Remove directories whose session process is gone: nobody accepts on their socket."""
+    for left in base.iterdir():
+        probe = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            probe.connect(os.fspath(left / SOCKET))
+        except ConnectionRefusedError:
+            shutil.rmtree(left, ignore_errors=True)
+        except OSError:
+            continue
+        finally:
+            probe.close()

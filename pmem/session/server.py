@@ -1,0 +1,182 @@
+"""The session process: one loop over the terminal's link and the hook clients' socket."""
+
+from __future__ import annotations
+
+import hmac
+import selectors
+import socket
+import time
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+from pmem.agents import registry
+from pmem.core.event import SILENT, Answer
+from pmem.session.peer import same_user
+from pmem.session.session import Channel, Session
+from pmem.session.shell_intake import ShellIntake
+from pmem.store.bank_file import BankFile
+from pmem.terminal.link import Link
+
+#: The largest request a hook client may send (bytes); a larger one is dropped unanswered.
+MAX_REQUEST = 32 * 1024 * 1024
+#: A client that has not sent its request within this many seconds is dropped.
+CLIENT_LIMIT = 2.0
+#: First word of the wire; a client of another version is not answered.
+WIRE = b"pmem1"
+
+
+class Server:
+    """Serves one session until the terminal process is gone or says `end`.
+
+    `complain` receives the text of an unexpected error; it never reaches the agent.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        bank_file: BankFile,
+        listener: socket.socket,
+        link: Link,
+        token: str,
+        complain: Callable[[str], None],
+    ) -> None:
+        self.session = session
+        self.bank_file = bank_file
+        self.listener = listener
+        self.link = link
+        self.token = token.encode()
+        self.complain = complain
+        self.shell = ShellIntake(session)
+        self.clients: dict[socket.socket, tuple[bytearray, float]] = {}
+        self.selector = selectors.DefaultSelector()
+        self.running = True
+
+    def run(self) -> None:
+        """Serve; returns when the session is over. The bank is flushed by the caller."""
+        self.listener.setblocking(False)
+        self.selector.register(self.listener, selectors.EVENT_READ)
+        self.selector.register(self.link, selectors.EVENT_READ)
+        while self.running:
+            self._watch_link()
+            for key, _ in self.selector.select(self._patience()):
+                if key.fileobj is self.listener:
+                    self._accept()
+                elif key.fileobj is self.link:
+                    self._link_ready()
+                else:
+                    assert isinstance(key.fileobj, socket.socket)
+                    self._client_ready(key.fileobj)
+            self._drop_slow_clients()
+            if self.bank_file.due(time.monotonic()):
+                self.bank_file.flush()
+
+    def _patience(self) -> float | None:
+        """Seconds until something has to be done without an event; None: nothing is waiting."""
+        if self.clients:
+            return 0.1
+        return self.bank_file.wait(time.monotonic())
+
+    # -- the terminal -----------------------------------------------------------------------
+
+    def _watch_link(self) -> None:
+        wanted = selectors.EVENT_READ | (selectors.EVENT_WRITE if self.link.wants_write else 0)
+        self.selector.modify(self.link, wanted)
+
+    def _link_ready(self) -> None:
+        self.link.flush()
+        for message in self.link.receive():
+            self._message(message)
+        if self.link.dead:
+            self.running = False
+
+    def _message(self, message: dict[str, Any]) -> None:
+        if message.get("type") == "end":
+            self.running = False
+            return
+        answer = SILENT
+        try:
+            answer = self.shell.handle(message)
+        except Exception:
+            self.complain(traceback.format_exc())
+        if "n" in message:
+            self.link.send({"type": "answer", "n": message["n"], "banner": banner(answer)})
+
+    # -- hook clients -----------------------------------------------------------------------
+
+    def _accept(self) -> None:
+        try:
+            client, _ = self.listener.accept()
+        except OSError:
+            return
+        if not same_user(client):
+            client.close()
+            return
+        client.setblocking(False)
+        self.clients[client] = (bytearray(), time.monotonic() + CLIENT_LIMIT)
+        self.selector.register(client, selectors.EVENT_READ)
+
+    def _client_ready(self, client: socket.socket) -> None:
+        request, _ = self.clients[client]
+        try:
+            part = client.recv(1 << 16)
+        except BlockingIOError:
+            return
+        except OSError:
+            self._drop(client)
+            return
+        if part:
+            request += part
+            if len(request) > MAX_REQUEST:
+                self._drop(client)
+            return
+        reply = b""
+        try:
+            reply = self.reply(bytes(request))
+        except Exception:
+            self.complain(traceback.format_exc())
+        try:
+            client.settimeout(0.3)
+            client.sendall(reply)
+        except OSError:
+            pass
+        self._drop(client)
+
+    def reply(self, request: bytes) -> bytes:
+        """The bytes for the hook's stdout; b"" for silence and for anything not understood."""
+        head, _, payload = request.partition(b"\n")
+        words = head.split(b" ")
+        if len(words) != 3 or words[0] != WIRE or not hmac.compare_digest(words[1], self.token):
+            return b""
+        adapter = registry.get(words[2].decode("ascii", "replace"))
+        if adapter is None:
+            return b""
+        channel = Channel(f"hook:{adapter.name}", can_hold=adapter.can_hold)
+        answer = SILENT
+        for event in adapter.events(payload):
+            latest = self.session.handle(event, channel)
+            answer = latest if latest.reminder is not None else answer
+        return adapter.answer(payload, answer) if answer.reminder is not None else b""
+
+    def _drop_slow_clients(self) -> None:
+        now = time.monotonic()
+        for client in [c for c, (_, limit) in self.clients.items() if now > limit]:
+            self._drop(client)
+
+    def _drop(self, client: socket.socket) -> None:
+        self.selector.unregister(client)
+        del self.clients[client]
+        client.close()
+
+
+def banner(answer: Answer) -> dict[str, Any] | None:
+    """An answer as the terminal's banner draws it, None for silence."""
+    if answer.reminder is None:
+        return None
+    return {
+        "text": answer.reminder.text,
+        "held": answer.hold,
+        "citations": [
+            {"id": c.id, "content": c.content, "steps": list(c.steps)} for c in answer.citations
+        ],
+    }

@@ -1,0 +1,323 @@
+"""Session: the order of things. Events come in, steps are recorded, the memory agent is asked,
+the guard looks, and one answer goes back.
+
+Everything outside (bank file, log, clock, files) is handed in, so that a replay runs the very
+same ring over a recorded run.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+from pmem.core.bank import BankOp, MemoryBank
+from pmem.core.decision import Decision, Delivery, Reminder, Silence, Trigger
+from pmem.core.event import (
+    SILENT,
+    Answer,
+    Ended,
+    Event,
+    Finished,
+    Observed,
+    Proposed,
+    Started,
+    UserMessage,
+)
+from pmem.core.guard import guard
+from pmem.core.history import Facts
+from pmem.core.moment import Changed, Moment, unknown_changes
+from pmem.core.step import ACTING_KINDS, Action, Step
+from pmem.core.trajectory import Trajectory
+from pmem.core.trigger import trigger
+from pmem.memory.protocol import MemoryAgent
+from pmem.session.fold import attempt
+from pmem.session.lane import Lane
+from pmem.session.record import citations, decision_record
+
+
+class BankHolder(Protocol):
+    """Where the bank lives: a file, or memory only in a replay."""
+
+    @property
+    def bank(self) -> MemoryBank: ...
+
+    def refresh(self) -> None:
+        """Take in what others wrote since."""
+
+    def apply(self, ops: Sequence[BankOp]) -> None:
+        """Carry operations out now; on disk they may follow later."""
+
+
+class Log(Protocol):
+    """Where steps and decisions are recorded."""
+
+    def step(self, step: Step) -> None: ...
+
+    def decision(self, record: dict[str, Any]) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Channel:
+    """What the way to the action agent can do with an answer to a proposed action."""
+
+    name: str
+    can_hold: bool = False
+
+
+@dataclass(frozen=True)
+class Outside:
+    """All that a session needs from outside; the defaults serve a replay."""
+
+    bank: BankHolder
+    log: Log
+    memory: MemoryAgent | None
+    redact: Callable[[str], str] = str
+    rule_files: Callable[[], Sequence[tuple[str, str]]] = tuple
+    changed_since: Callable[[float], Changed] = unknown_changes
+    clock: Callable[[], float] = time.time
+
+
+@dataclass
+class Tally:
+    """What the end line tells."""
+
+    steps: int = 0
+    reminders: int = 0
+    holds: int = 0
+    entries_at_start: frozenset[str] = field(default_factory=frozenset)
+
+
+class Session:
+    """One session of one or more action agents on one bank."""
+
+    def __init__(
+        self,
+        outside: Outside,
+        *,
+        id: str,
+        project: str = "",
+        task: str = "",
+        interval: int = 5,
+        window: int = 8,
+        hold: str = "sure",
+        first_number: int = 1,
+    ) -> None:
+        self.id = id
+        self.project = project
+        self.interval = interval
+        self.window = window
+        self.hold = hold
+        self.task = outside.redact(task)
+        self.outside = outside
+        self.lanes: dict[str | None, Lane] = {}
+        self.tally = Tally(entries_at_start=frozenset(outside.bank.bank.entries))
+        self._next_number = first_number
+
+    def handle(self, event: Event, channel: Channel) -> Answer:
+        """Take one event in and say what to answer: at most one reminder, mostly nothing."""
+        self.outside.bank.refresh()
+        match event:
+            case Proposed(action, agent_id):
+                return self._proposed(self._lane(agent_id), self._clean_action(action), channel)
+            case Observed(step):
+                return self._observed(self._lane(step.agent_id), step, channel)
+            case UserMessage(text, agent_id):
+                return self._said_by_user(self._lane(agent_id), text, channel)
+            case Finished(_, agent_id):
+                return self._finished(self._lane(agent_id), channel)
+            case Started(how, agent_id):
+                if how == "clear":
+                    self.lanes.pop(agent_id, None)
+                return SILENT
+            case Ended():
+                return SILENT
+
+    @property
+    def new_entries(self) -> int:
+        """How many entries of the bank were not there when the session started."""
+        return len(self.outside.bank.bank.entries.keys() - self.tally.entries_at_start)
+
+    # -- the ring ---------------------------------------------------------------------------
+
+    def _proposed(self, lane: Lane, action: Action, channel: Channel) -> Answer:
+        self._open(lane)
+        moment = self._moment(lane, Trigger.PROPOSED, action)
+        fired = lane.watches.proposed(action, moment)
+        candidates: list[Decision] = [f.reminder for f in fired]
+        if self.outside.memory is not None:
+            candidates.append(self.outside.memory.decide(moment))
+        return self._deliver(lane, moment, candidates, channel, Delivery.WITH_RESULT)
+
+    def _observed(self, lane: Lane, step: Step, channel: Channel) -> Answer:
+        self._open(lane)
+        return self._take_in(lane, self._numbered(step), channel)
+
+    def _said_by_user(self, lane: Lane, text: str, channel: Channel) -> Answer:
+        if not self.task:
+            self.task = lane.trajectory.task = self.outside.redact(text)
+        self._open(lane)
+        step = Step(0, "user", "", text, agent_id=lane.agent_id, started=self.outside.clock())
+        return self._take_in(lane, self._numbered(step), channel)
+
+    def _take_in(self, lane: Lane, step: Step, channel: Channel) -> Answer:
+        repeated = step.kind == "command" and bool(lane.history.attempts(step.proposed))
+        first = not lane.trajectory.recent
+        facts = lane.history.observe(step)
+        lane.trajectory.append(step)
+        self.outside.log.step(step)
+        self.tally.steps += step.kind in ACTING_KINDS
+        self._fold(step, facts)
+        pulled = trigger(facts, first=first, repeated=repeated, interval=self.interval)
+        moment = self._moment(lane, pulled or Trigger.INTERVAL)
+        candidates: list[Decision] = [
+            f.reminder for f in lane.watches.observed(step, facts, moment)
+        ]
+        if pulled is not None and self.outside.memory is not None:
+            candidates.append(self._ask(moment))
+        return self._deliver(lane, moment, candidates, channel, Delivery.BEFORE)
+
+    def _finished(self, lane: Lane, channel: Channel) -> Answer:
+        self._open(lane)
+        moment = self._moment(lane, Trigger.FINISH)
+        candidates: list[Decision] = [f.reminder for f in lane.watches.finish(moment)]
+        if self.outside.memory is not None:
+            candidates.append(self._ask(moment))
+        return self._deliver(lane, moment, candidates, channel, Delivery.LATE)
+
+    def _ask(self, moment: Moment) -> Decision:
+        """Both phases of the paper: the bank is managed before anything is decided."""
+        memory = self.outside.memory
+        assert memory is not None
+        ops = memory.manage(moment)
+        if ops:
+            self.outside.bank.apply(ops)
+            self._arm()
+        return memory.decide(replace(moment, bank=self.outside.bank.bank))
+
+    def _deliver(
+        self,
+        lane: Lane,
+        moment: Moment,
+        candidates: Sequence[Decision],
+        channel: Channel,
+        delivery: Delivery,
+    ) -> Answer:
+        """Let the best candidate through the guard; one step gets at most one reminder."""
+        if not candidates:
+            return SILENT
+        began = time.perf_counter()
+        reminders = sorted((c for c in candidates if isinstance(c, Reminder)), key=_worth)
+        verdict: Decision = next(
+            (c for c in candidates if isinstance(c, Silence)), Silence("nothing to say")
+        )
+        candidate = None
+        for candidate in reminders:
+            verdict = guard(candidate, moment, lane.said)
+            if isinstance(verdict, Reminder):
+                break
+        answer = SILENT
+        if isinstance(verdict, Reminder):
+            held = self._may_hold(lane, verdict, moment, channel)
+            if held:
+                lane.held.add(verdict.cause)
+                delivery = Delivery.BEFORE
+            lane.said.add(verdict, moment)
+            lane.watches.spoke(verdict)
+            self.tally.reminders += 1
+            self.tally.holds += held
+            answer = Answer(verdict, held, delivery, citations(verdict, moment.bank))
+        elif not reminders and moment.proposed is not None:
+            return SILENT  # a reflex without a candidate is no memory step
+        self.outside.log.decision(
+            decision_record(
+                moment,
+                candidate,
+                verdict,
+                answer,
+                channel=channel.name,
+                before_step=self._next_number,
+                now=self.outside.clock(),
+                milliseconds=(time.perf_counter() - began) * 1000,
+            )
+        )
+        return answer
+
+    def _may_hold(self, lane: Lane, reminder: Reminder, moment: Moment, channel: Channel) -> bool:
+        if moment.proposed is None or not channel.can_hold or self.hold == "never":
+            return False
+        if reminder.cause in lane.held:
+            return False
+        return reminder.sure or (
+            self.hold == "watch" and lane.watches.may_hold(reminder, moment.proposed)
+        )
+
+    # -- what it is made of -----------------------------------------------------------------
+
+    def _lane(self, agent_id: str | None) -> Lane:
+        lane = self.lanes.get(agent_id)
+        if lane is None:
+            lane = Lane(agent_id, Trajectory(task=self.task))
+            lane.watches.arm(self.outside.bank.bank)
+            self.lanes[agent_id] = lane
+        return lane
+
+    def _open(self, lane: Lane) -> None:
+        """Step 0: the task and the rule files are read before the first action."""
+        if lane.opened:
+            return
+        lane.opened = True
+        if self.outside.memory is None:
+            return
+        ops = self.outside.memory.manage(self._moment(lane, Trigger.FIRST_STEP))
+        if ops:
+            self.outside.bank.apply(ops)
+            self._arm()
+
+    def _arm(self) -> None:
+        for lane in self.lanes.values():
+            lane.watches.arm(self.outside.bank.bank)
+
+    def _moment(self, lane: Lane, why: Trigger, proposed: Action | None = None) -> Moment:
+        return Moment(
+            trigger=why,
+            task=self.task,
+            window=lane.trajectory.window(self.window),
+            bank=self.outside.bank.bank,
+            history=lane.history,
+            proposed=proposed,
+            rules_files=self.outside.rule_files(),
+            user_messages=lane.trajectory.user_messages,
+            project=self.project,
+            session=self.id,
+            changed_since=self.outside.changed_since,
+        )
+
+    def _numbered(self, step: Step) -> Step:
+        number = self._next_number
+        self._next_number += 1
+        redact = self.outside.redact
+        return replace(
+            step,
+            number=number,
+            action=redact(step.action),
+            observation=redact(step.observation),
+            thought=redact(step.thought),
+            started=self.outside.clock() - (step.seconds or 0.0)
+            if step.started is None
+            else step.started,
+        )
+
+    def _clean_action(self, action: Action) -> Action:
+        return replace(action, text=self.outside.redact(action.text))
+
+    def _fold(self, step: Step, facts: Facts) -> None:
+        op = attempt(step, facts, project=self.project, session=self.id)
+        if op is not None:
+            self.outside.bank.apply([op])
+
+
+def _worth(reminder: Reminder) -> tuple[bool, bool]:
+    """Sort key: what is sure first, then what a person or a model watched for."""
+    return (not reminder.sure, not reminder.reason.startswith("watch:"))
