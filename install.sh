@@ -149,12 +149,10 @@ python_advice() {
 
 has() { command -v "$1" >/dev/null 2>&1; }
 
-# pip for one environment. No setting of the user's may send the packages elsewhere, and nothing
-# may be left in HOME: neither a cache of pip's own, nor, since pip asks rustc for its version,
-# what a rustup without a home makes there.
-pip_install() {
-    environment_python=$1
-    shift
+# Runs venv or pip in the checkout. No setting of the user's may send the packages elsewhere, and
+# nothing may be left in HOME: neither a cache of pip's own, nor, since pip asks rustc for its
+# version, what a rustup without a home makes there.
+set_up() {
     scratch=$(mktemp -d) || return
     (
         cd -- "$here" || exit
@@ -162,7 +160,7 @@ pip_install() {
         [ -d "${RUSTUP_HOME:-${HOME:-}/.rustup}" ] || export RUSTUP_HOME="$scratch"
         export XDG_CACHE_HOME="$scratch" PIP_USER=0 PIP_NO_CACHE_DIR=1 PIP_NO_INPUT=1
         export PIP_DISABLE_PIP_VERSION_CHECK=1
-        "$environment_python" -I -m pip install -q "$@" >&2
+        exec "$@" >&2
     ) && code=0 || code=$?
     rm -rf -- "$scratch"
     scratch=''
@@ -183,9 +181,9 @@ Make it writable, or choose another place:  XDG_DATA_HOME=/some/where ./install.
     sweep_leftovers
     say "Installing pmem into $venv …"
     stage=$base/venv.new.$$
-    "$python" -I -m venv "$stage" >&2 ||
+    set_up "$python" -I -m venv "$stage" ||
         die "$python could not make a virtual environment in $stage (see above)."
-    pip_install "$stage/bin/python" . ||
+    set_up "$stage/bin/python" -I -m pip install -q . ||
         die "pip could not install pmem (see above); an earlier installation stands as it was."
     version=$("$stage/bin/python" -I -m pmem --version) ||
         die "the new pmem does not start (see above); an earlier installation stands as it was."
@@ -292,11 +290,11 @@ is_current() {
 path_advice() {
     case :$PATH: in *:"$bin":*) return ;; esac
     say ""
-    say "$bin is not on your PATH. Add this line to your shell's start-up file and open a new"
+    say "The directory ~/.local/bin is not on your PATH. Add this line to a start-up file, then"
     case ${SHELL:-} in
-        */fish) say "terminal (~/.config/fish/config.fish):  fish_add_path ~/.local/bin" ;;
-        */zsh) say "terminal (~/.zshrc):  export PATH=\"\$HOME/.local/bin:\$PATH\"" ;;
-        *) say "terminal (~/.bashrc):  export PATH=\"\$HOME/.local/bin:\$PATH\"" ;;
+        */fish) say "open a new terminal (config.fish):  fish_add_path ~/.local/bin" ;;
+        */zsh) say "open a new terminal (~/.zshrc):  export PATH=\"\$HOME/.local/bin:\$PATH\"" ;;
+        *) say "open a new terminal (~/.bashrc):  export PATH=\"\$HOME/.local/bin:\$PATH\"" ;;
     esac
     say "Until then:  ~/.local/bin/pmem"
 }
@@ -345,12 +343,14 @@ run_tests() {
     then
         find_python || { [ -n "$without_venv" ] && install_venv && find_python; } || exit 1
         say "Making .venv with $python …"
-        "$python" -I -m venv --clear .venv >&2
+        set_up "$python" -I -m venv --clear .venv ||
+            die "$python could not make a virtual environment in $here/.venv (see above)."
     fi
     wanted=$(pwd; cksum <pyproject.toml; .venv/bin/python -V)
     if [ "$(cat .venv/pmem-dev 2>/dev/null)" != "$wanted" ]; then
         say "Installing pmem and what its tests need into .venv …"
-        pip_install .venv/bin/python -e '.[dev]' || die "pip could not set up .venv (see above)."
+        set_up .venv/bin/python -I -m pip install -q -e '.[dev]' ||
+            die "pip could not set up .venv (see above)."
         printf '%s\n' "$wanted" >.venv/pmem-dev
     fi
     result=0
