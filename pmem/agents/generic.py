@@ -16,12 +16,21 @@ class Generic:
     title = "any program"
     binary = ""
     tells = False
+    can_hold = False
 
     def find(self, env: Mapping[str, str]) -> Path | None:
         """There is nothing to find."""
         return None
 
-    def launch(self, program: str, args: Sequence[str], hook: HookLine, run_dir: Path) -> Launch:
+    def launch(
+        self,
+        program: str,
+        args: Sequence[str],
+        hook: HookLine,
+        run_dir: Path,
+        env: Mapping[str, str] | None = None,
+        cwd: Path | None = None,
+    ) -> Launch:
         """The command line untouched."""
         return Launch([program, *args])
 

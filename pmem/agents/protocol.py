@@ -38,22 +38,35 @@ class HookLine:
 class AgentAdapter(Protocol):
     """One agent CLI.
 
-    `tells` is False for programs whose actions pmem cannot see (`generic`).
+    `name` is the word by which its hooks name themselves, `binary` the program's file name.
+    `tells` is False for programs whose actions pmem cannot see (`generic`); `can_hold` says that
+    a proposed action can be put back with a reason. One object serves one session process: it
+    may remember what an agent told before, as far as a later event leaves it out.
     """
 
     name: str
     title: str
     binary: str
     tells: bool
+    can_hold: bool
 
     def find(self, env: Mapping[str, str]) -> Path | None:
         """The installed program, on PATH or at its usual install place; None if there is none."""
         ...
 
-    def launch(self, program: str, args: Sequence[str], hook: HookLine, run_dir: Path) -> Launch:
+    def launch(
+        self,
+        program: str,
+        args: Sequence[str],
+        hook: HookLine,
+        run_dir: Path,
+        env: Mapping[str, str] | None = None,
+        cwd: Path | None = None,
+    ) -> Launch:
         """Session-only configuration: the user's own hooks and settings stay in force.
 
-        `run_dir` is a private directory of this session for files the agent must read.
+        `run_dir` is a private directory of this session for files the agent must read; `env` and
+        `cwd` are the agent's, those of this process by default.
         Raises ValueError with a sentence for the user if their arguments cannot be merged.
         """
         ...

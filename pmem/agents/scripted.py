@@ -54,12 +54,21 @@ class ScriptedAgent:
     title = "Scripted agent"
     binary = "pmem-scripted-agent"
     tells = True
+    can_hold = True
 
     def find(self, env: Mapping[str, str]) -> Path | None:
         """Never installed by itself: it is part of the package."""
         return None
 
-    def launch(self, program: str, args: Sequence[str], hook: HookLine, run_dir: Path) -> Launch:
+    def launch(
+        self,
+        program: str,
+        args: Sequence[str],
+        hook: HookLine,
+        run_dir: Path,
+        env: Mapping[str, str] | None = None,
+        cwd: Path | None = None,
+    ) -> Launch:
         """The program as it is, told by PMEM_HOOK how to reach the session."""
         return Launch([program, *args], {"PMEM_HOOK": hook.command})
 
