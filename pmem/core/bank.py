@@ -116,6 +116,8 @@ class MemoryBank:
     def __init__(self, status: str = "", entries: Iterable[Entry] = ()) -> None:
         self.status = status
         self.entries: dict[str, Entry] = {entry.id: entry for entry in entries}
+        #: What a bank file holds beyond this: keys and entries this version cannot read.
+        self.extra: dict[str, Any] = {}
         self._by_command = {(e.command, e.cwd): e.id for e in self.entries.values() if e.command}
 
     @property
