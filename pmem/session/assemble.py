@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pmem import __version__
 from pmem.core.redact import redact
-from pmem.memory.protocol import MemoryAgent
+from pmem.memory.arms import memory_agent
 from pmem.session.changes import changed_since
 from pmem.session.process import SessionConfig
 from pmem.session.rule_files import RuleFiles
@@ -40,7 +40,7 @@ def assemble(
     outside = Outside(
         bank=bank_file,
         log=log,
-        memory=memory_agent(settings),
+        memory=memory_agent(chosen(settings)),
         redact=redact,
         rule_files=RuleFiles(project.root, Path(config.cwd)).read,
         changed_since=partial(changed_since, project.root),
@@ -57,16 +57,8 @@ def assemble(
     return session, bank_file, log
 
 
-def memory_agent(settings: Settings) -> MemoryAgent | None:
-    """The memory agent of this arm; None for `off`. Raises ValueError for one that is unknown."""
-    if settings.arm == "off":
-        return None
-    if settings.model.startswith("scripted:"):
-        from pmem.memory.scripted import Scripted
-
-        return Scripted.from_file(Path(settings.model.removeprefix("scripted:")))
-    if settings.arm == "rules":
-        from pmem.memory.rules import Rules
-
-        return Rules()
-    raise ValueError(f"unknown arm {settings.arm!r}; use rules or off")
+def chosen(settings: Settings) -> str:
+    """The memory agent by name: a scripted one plays in place of whatever the arm says."""
+    if settings.arm != "off" and settings.model.startswith("scripted:"):
+        return settings.model
+    return settings.arm

@@ -107,7 +107,7 @@ def _detach(keep: set[int]) -> None:
     for fd in sorted(keep):
         os.closerange(low, fd)
         low = fd + 1
-    os.closerange(low, os.sysconf("SC_OPEN_MAX") if low < 256 else low + 256)
+    os.closerange(low, min(os.sysconf("SC_OPEN_MAX"), 1 << 16))
     for ignored in (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGPIPE):
         signal.signal(ignored, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))

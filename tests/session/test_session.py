@@ -1,0 +1,246 @@
+"""The ring: events in, steps recorded, the memory agent asked, the guard passed, one answer out."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+
+from pmem.core.bank import BankOp, MemoryBank, SaveKnowledge
+from pmem.core.decision import Decision, Delivery, Reminder, Silence, Trigger
+from pmem.core.event import Finished, Observed, Proposed, Started, UserMessage
+from pmem.core.moment import Changed, Moment
+from pmem.core.redact import redact
+from pmem.core.step import Action, Step
+from pmem.memory.rules import Rules
+from pmem.session.session import Channel, Outside, Session
+
+HOOK = Channel("hook:test", can_hold=True)
+SHELL = Channel("shell")
+BUILD = "sh build.sh"
+BROKEN = "src/main.c:4: error: expected ';' before 'return'\nmake: *** [all] Error 1\n"
+
+
+class Kept:
+    """A bank in memory and a log in lists: the ring without files."""
+
+    def __init__(self) -> None:
+        self.bank = MemoryBank()
+        self.steps: list[Step] = []
+        self.decisions: list[dict[str, Any]] = []
+
+    def refresh(self) -> None: ...
+
+    def apply(self, ops: Sequence[BankOp]) -> None:
+        for op in ops:
+            self.bank.apply(op)
+
+    def step(self, step: Step) -> None:
+        self.steps.append(step)
+
+    def decision(self, record: dict[str, Any]) -> None:
+        self.decisions.append(record)
+
+
+class Recorder:
+    """A memory agent that keeps the moments it is shown and says what it is told to."""
+
+    name = "recorder"
+
+    def __init__(self, say: Callable[[Moment], Decision] | None = None) -> None:
+        self.say = say or (lambda moment: Silence("told to"))
+        self.managed: list[Moment] = []
+
+    def manage(self, moment: Moment) -> Sequence[BankOp]:
+        self.managed.append(moment)
+        return [SaveKnowledge("port", "The server listens on port 8080 (step 1).")]
+
+    def decide(self, moment: Moment) -> Decision:
+        return self.say(moment)
+
+
+def ring(memory: Any, kept: Kept, **options: Any) -> Session:
+    ticks = itertools.count(1000.0)
+    outside = Outside(
+        bank=kept,
+        log=kept,
+        memory=memory,
+        redact=redact,
+        rule_files=options.pop("rule_files", tuple),
+        changed_since=options.pop("changed_since", lambda since: Changed.NO),
+        clock=lambda: next(ticks),
+    )
+    return Session(outside, id="20260102-030405-test", project="/p", **options)
+
+
+def ran(command: str, output: str = "", code: int = 0, **more: Any) -> Observed:
+    return Observed(Step(0, "command", command, output, exit_code=code, cwd="/p", **more))
+
+
+def wants(command: str) -> Proposed:
+    return Proposed(Action("command", command, cwd="/p"))
+
+
+def test_steps_are_numbered_recorded_and_folded_into_the_bank() -> None:
+    kept = Kept()
+    session = ring(None, kept)
+    for event in (ran(BUILD, BROKEN, 2), ran("ls", "src\n"), ran(BUILD, BROKEN, 2)):
+        session.handle(event, HOOK)
+    assert [s.number for s in kept.steps] == [1, 2, 3]
+    [entry] = kept.bank.procedural
+    assert (entry.command, entry.attempts, entry.exit_code) == (BUILD, 2, 2)
+    assert entry.failed_steps == (1, 3)
+    assert "expected ';'" in entry.content
+
+
+def test_the_third_identical_failure_is_held_once_and_then_goes_through() -> None:
+    kept = Kept()
+    session = ring(Rules(), kept)
+    for event in (ran(BUILD, BROKEN, 2), ran(BUILD, BROKEN, 2), ran("cat notes.txt", "hello\n")):
+        assert session.handle(event, HOOK).reminder is None
+    held = session.handle(wants(BUILD), HOOK)
+    assert held.reminder is not None and held.hold
+    assert held.delivery is Delivery.BEFORE
+    assert "1" in held.reminder.text and "2" in held.reminder.text
+    assert [c.id for c in held.citations] == list(held.reminder.entries)
+    again = session.handle(wants(BUILD), HOOK)
+    assert again.reminder is None and not again.hold
+    assert [d["decision"] for d in kept.decisions].count("remind") == 1
+
+
+@pytest.mark.parametrize("hold, held", [("never", False), ("sure", True), ("watch", True)])
+def test_hold_is_the_users_choice(hold: str, held: bool) -> None:
+    session = ring(Rules(), Kept(), hold=hold)
+    for event in (ran(BUILD, BROKEN, 2), ran(BUILD, BROKEN, 2), ran("pwd", "/p\n")):
+        session.handle(event, HOOK)
+    answer = session.handle(wants(BUILD), HOOK)
+    assert answer.reminder is not None
+    assert answer.hold is held
+    assert answer.delivery is (Delivery.BEFORE if held else Delivery.WITH_RESULT)
+
+
+def test_a_shell_cannot_hold_and_says_so_in_the_delivery() -> None:
+    session = ring(Rules(), Kept())
+    for event in (ran(BUILD, BROKEN, 2), ran(BUILD, BROKEN, 2), ran("pwd", "/p\n")):
+        session.handle(event, SHELL)
+    answer = session.handle(wants(BUILD), SHELL)
+    assert answer.reminder is not None and not answer.hold
+    assert answer.delivery is Delivery.WITH_RESULT
+
+
+def test_a_file_changed_from_outside_keeps_it_silent() -> None:
+    session = ring(Rules(), Kept(), changed_since=lambda since: Changed.YES)
+    for event in (ran(BUILD, BROKEN, 2), ran(BUILD, BROKEN, 2), ran("pwd", "/p\n")):
+        session.handle(event, HOOK)
+    assert session.handle(wants(BUILD), HOOK).reminder is None
+
+
+def test_a_rule_of_agents_md_is_known_before_the_first_action() -> None:
+    kept = Kept()
+    session = ring(
+        Rules(), kept, rule_files=lambda: [("AGENTS.md", "# Rules\n\nNever force-push.\n")]
+    )
+    answer = session.handle(wants("git push --force origin main"), HOOK)
+    assert answer.reminder is not None
+    assert "AGENTS.md:3" in answer.reminder.text and "Never force-push" in answer.reminder.text
+    assert session.handle(wants("git push origin main"), HOOK).reminder is None
+
+
+def test_a_secret_reaches_neither_the_log_nor_the_bank_nor_the_memory_agent() -> None:
+    token = "ghp_" + "a1B2" * 9
+    kept, memory = Kept(), Recorder()
+    session = ring(memory, kept, task=f"use {token}")
+    session.handle(UserMessage(f"the token is {token}"), HOOK)
+    session.handle(ran(f"curl -H 'Authorization: token {token}' x", f"{token}\n", 1), HOOK)
+    everything = repr((kept.steps, kept.decisions, kept.bank.entries, memory.managed, session.task))
+    assert token not in everything
+    assert "ghp_" in everything
+
+
+def test_the_first_message_is_the_task_and_triggers() -> None:
+    kept, memory = Kept(), Recorder()
+    session = ring(memory, kept)
+    session.handle(UserMessage("Port the parser to C."), HOOK)
+    session.handle(UserMessage("And keep the tests."), HOOK)
+    assert session.task == "Port the parser to C."
+    assert [m.trigger for m in memory.managed] == [
+        Trigger.FIRST_STEP,
+        Trigger.USER_MESSAGE,
+        Trigger.USER_MESSAGE,
+    ]
+
+
+def test_the_interval_counts_steps() -> None:
+    memory = Recorder()
+    session = ring(memory, Kept(), interval=3)
+    for n in range(1, 8):
+        session.handle(ran(f"echo {n}", f"{n}\n"), HOOK)
+    assert [m.window[-1].number for m in memory.managed if m.trigger is Trigger.INTERVAL] == [3, 6]
+
+
+def test_a_reminder_that_cites_nothing_is_not_said_and_the_log_says_why() -> None:
+    kept = Kept()
+    made_up = Reminder("The port is 9090 (step 1).", ("no-such-entry",), "model", "port")
+    session = ring(Recorder(lambda m: made_up), kept)
+    assert session.handle(ran("false", "", 1), HOOK).reminder is None
+    assert kept.decisions[-1]["decision"] == "silent"
+    assert kept.decisions[-1]["candidate"] == made_up.text
+    assert kept.decisions[-1]["verdict"]
+
+
+def test_a_reminder_with_the_result_of_one_step_is_before_the_next() -> None:
+    kept = Kept()
+    fact = Reminder("The server listens on port 8080 (step 1).", ("port",), "model", "port")
+    session = ring(Recorder(lambda m: fact), kept)
+    answer = session.handle(ran("./client", "connection refused\n", 1), HOOK)
+    assert answer.reminder is not None
+    assert answer.delivery is Delivery.BEFORE
+    assert kept.decisions[-1]["cited"][0]["id"] == "port"
+
+
+def test_at_the_finish_a_reminder_comes_late() -> None:
+    fact = Reminder("The server listens on port 8080 (step 1).", ("port",), "model", "port")
+    session = ring(Recorder(lambda m: fact if m.trigger is Trigger.FINISH else Silence("")), Kept())
+    session.handle(ran("./serve &"), HOOK)
+    answer = session.handle(Finished("done"), HOOK)
+    assert answer.delivery is Delivery.LATE
+
+
+def test_a_subagent_is_a_trajectory_of_its_own_on_the_shared_bank() -> None:
+    kept = Kept()
+    session = ring(Rules(), kept)
+    session.handle(ran(BUILD, BROKEN, 2), HOOK)
+    session.handle(ran(BUILD, BROKEN, 2, agent_id="sub"), HOOK)
+    session.handle(ran("pwd", "/p\n"), HOOK)
+    assert session.handle(wants(BUILD), HOOK).reminder is None
+    assert kept.bank.procedural[0].attempts == 2
+
+
+def test_clear_opens_a_new_window_but_numbers_go_on() -> None:
+    kept = Kept()
+    session = ring(Rules(), kept)
+    for event in (ran(BUILD, BROKEN, 2), ran(BUILD, BROKEN, 2)):
+        session.handle(event, HOOK)
+    session.handle(Started("clear"), HOOK)
+    session.handle(ran("pwd", "/p\n"), HOOK)
+    assert kept.steps[-1].number == 3
+    assert session.handle(wants(BUILD), HOOK).reminder is None
+
+
+def test_a_refused_call_is_a_step_but_no_attempt() -> None:
+    kept = Kept()
+    session = ring(None, kept)
+    session.handle(ran("rm -rf build", "the user said no", 1, refused=True), HOOK)
+    assert kept.steps[0].refused
+    assert kept.bank.entries == {}
+
+
+def test_off_records_steps_and_says_nothing() -> None:
+    kept = Kept()
+    session = ring(None, kept)
+    for event in (ran(BUILD, BROKEN, 2), ran(BUILD, BROKEN, 2), ran("pwd", "/p\n")):
+        assert session.handle(event, HOOK).reminder is None
+    assert session.handle(wants(BUILD), HOOK).reminder is None
+    assert len(kept.steps) == 3
