@@ -7,7 +7,7 @@ operations; finished commands are folded in by `RecordAttempt`. Files are the st
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -203,11 +203,7 @@ class MemoryBank:
             base = normal_id(command)
         except ValueError:  # nothing but punctuation, as `[[ … ]]` can be
             base = "command"
-        id, n = base, 1
-        while id in self.entries:
-            n += 1
-            id = f"{base}-{n}"
-        return id
+        return free_id(base, self.entries)
 
 
 def normal_id(text: str) -> str:
@@ -218,6 +214,16 @@ def normal_id(text: str) -> str:
     id = re.sub(r"[^\w.]+", "-", text.lower()).strip("-._")[:48].rstrip("-._")
     if not id:
         raise ValueError(f"no usable id in {text[:40]!r}")
+    return id
+
+
+def free_id(base: str, taken: Container[str]) -> str:
+    """The id itself, or with the first number that is free: `make`, `make-2`, …"""
+    id, n = base, 1
+    while id in taken:
+        n += 1
+        number = f"-{n}"
+        id = base[: 48 - len(number)].rstrip("-._") + number
     return id
 
 

@@ -1,0 +1,127 @@
+"""bank.toml: the bank as text in one stable layout, and back.
+
+Whatever a person wrote survives: keys this version does not know stay with their entry (or in
+`MemoryBank.extra`), and so do entries that cannot be read. Comments do not, as the header says.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from typing import Any
+
+from pmem.core.bank import Entry, MemoryBank, Section
+from pmem.store import toml_text
+from pmem.store.bank_entry import Unreadable, from_table, to_table
+from pmem.store.tidy import plain, plain_value
+
+#: The layout this version writes, and the newest it reads.
+SCHEMA = 1
+HEADER = (
+    "# pmem memory bank. Edit freely; pmem reads it again before it writes.\n"
+    '# For remarks use note = "…" (comments are not kept).\n'
+)
+SECTIONS: tuple[Section, Section] = ("knowledge", "procedural")
+
+#: Entry and its text, by id: what a writer that runs often keeps between two calls.
+Rendered = dict[str, tuple[Entry, str]]
+
+
+class BankError(ValueError):
+    """The text is no bank; the message says where and why."""
+
+
+class NewerSchema(BankError):
+    """The text was written by a newer pmem. It must be left alone."""
+
+
+def dumps(bank: MemoryBank, rendered: Rendered | None = None) -> str:
+    """The bank's text. `rendered` spares entries that did not change since the last call."""
+    known: Rendered = {} if rendered is None else rendered
+    extra = plain_value(bank.extra)
+    parts = [HEADER, f"schema = {SCHEMA}\n"]
+    tables = []
+    for name, thing in extra.items():
+        if name in ("schema", "status", *SECTIONS):
+            continue
+        if isinstance(thing, Mapping):
+            tables.append(toml_text.table(f"[{toml_text.key(name)}]", thing))
+        else:
+            parts.append(toml_text.line(name, thing))
+    status = {"content": plain(bank.status), **extra.get("status", {})}
+    tables_before = [toml_text.table("[status]", status)]
+    for section in SECTIONS:
+        for entry in bank.entries.values():
+            if entry.section == section:
+                tables_before.append(_rendered(entry, known))
+        for raw in extra.get(section, ()):
+            tables_before.append(toml_text.table(f"[[{section}]]", raw))
+    for id in known.keys() - bank.entries.keys():
+        del known[id]
+    return "\n".join(["".join(parts), *tables_before, *tables])
+
+
+def loads(text: str, remarks: list[str] | None = None) -> MemoryBank:
+    """The bank in a text. Sentences about what a person should mend are added to `remarks`.
+
+    Raises BankError if the text is no bank, NewerSchema if a newer pmem wrote it.
+    """
+    said: list[str] = [] if remarks is None else remarks
+    try:
+        data = tomllib.loads(text.removeprefix("\ufeff"))
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise BankError(str(error) or "nested too deeply") from None
+    return _bank(data, said)
+
+
+def _bank(data: dict[str, Any], said: list[str]) -> MemoryBank:
+    schema = data.pop("schema", SCHEMA)
+    if not isinstance(schema, int) or isinstance(schema, bool) or schema < 1:
+        raise BankError(f"schema is {schema!r}; this pmem writes schema = {SCHEMA}")
+    if schema > SCHEMA:
+        raise NewerSchema(f"it has schema {schema}, this pmem reads up to {SCHEMA}")
+    bank = MemoryBank()
+    _read_status(bank, data.pop("status", {}))
+    for section in SECTIONS:
+        for raw in _tables(section, data.pop(section, [])):
+            _read_entry(bank, section, raw, said)
+    bank.extra.update(plain_value(data))
+    return bank
+
+
+def _read_status(bank: MemoryBank, status: Any) -> None:
+    if isinstance(status, str):
+        status = {"content": status}
+    if not isinstance(status, dict) or not isinstance(status.get("content", ""), str):
+        raise BankError('[status] must be a table with content = "…"')
+    bank.status = plain(status.pop("content", ""))
+    if status:
+        bank.extra["status"] = plain_value(status)
+
+
+def _tables(section: str, value: Any) -> list[dict[str, Any]]:
+    if isinstance(value, dict):  # [knowledge] with single brackets
+        return [value]
+    if isinstance(value, list) and all(isinstance(item, dict) for item in value):
+        return value
+    raise BankError(f"entries must stand in tables headed [[{section}]]")
+
+
+def _read_entry(bank: MemoryBank, section: Section, raw: dict[str, Any], said: list[str]) -> None:
+    raw = plain_value(raw)
+    try:
+        entry = from_table(section, raw, said, taken=bank.entries)
+    except Unreadable as error:
+        said.append(f"{error}; the entry stays in the file, unused")
+        bank.extra.setdefault(section, []).append(raw)
+        return
+    bank.put(entry)
+
+
+def _rendered(entry: Entry, known: Rendered) -> str:
+    old = known.get(entry.id)
+    if old is not None and old[0] is entry:
+        return old[1]
+    text = toml_text.table(f"[[{entry.section}]]", plain_value(to_table(entry)))
+    known[entry.id] = (entry, text)
+    return text
