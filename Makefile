@@ -20,6 +20,7 @@ format:
 
 docs:            ## docs/commands.md from --help, docs/demo.svg from a real run
 	$(python) docs/generate.py
+	$(python) docs/picture.py
 
 bench:           ## docs/performance.md quotes these
 	$(python) benchmarks/startup.py

@@ -1,0 +1,89 @@
+"""Writes docs/commands.md from the commands themselves: `make docs`.
+
+`python docs/generate.py --check` writes nothing and ends 1 if the file is stale.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from pmem.cli.main import pmem
+
+PAGE = Path(__file__).parent / "commands.md"
+HEAD = """\
+# Commands
+
+Written by `make docs` from `pmem --help` and its like; do not edit by hand.
+
+Data goes to stdout, words to stderr. `pmem` ends with the code of the program it ran (128 + signal
+if one ended it), else 0; 1 where what was asked for is not there; 2 for a command line that cannot
+be used; 125 where pmem itself failed; 126 for a program that cannot be executed; 127 for one that
+is not there.
+"""
+
+
+def commands(command: click.Command, ctx: click.Context) -> Iterator[tuple[click.Context, str]]:
+    """A command and everything below it, each with its full name."""
+    yield ctx, ctx.command_path
+    if isinstance(command, click.Group):
+        for name in command.list_commands(ctx):
+            below = command.get_command(ctx, name)
+            if below is not None and not below.hidden:
+                yield from commands(below, click.Context(below, info_name=name, parent=ctx))
+
+
+def page() -> str:
+    """The whole page."""
+    ctx = click.Context(pmem, info_name="pmem")
+    return "\n".join([HEAD, *(section(ctx, name) for ctx, name in commands(pmem, ctx))])
+
+
+def section(ctx: click.Context, name: str) -> str:
+    """One command: how it is called, what it does, its options, its examples."""
+    command = ctx.command
+    usage = " ".join([name, *command.collect_usage_pieces(ctx)])
+    parts = [f"{'##' if name.count(' ') < 2 else '###'} {name}", f"`{usage}`"]
+    parts += paragraphs(command.help or "")
+    options = [record for p in command.params if (record := p.get_help_record(ctx))]
+    if options:
+        rows = [f"| `{cell(names)}` | {cell(does)} |" for names, does in options]
+        parts.append("\n".join(["| option | |", "|---|---|", *rows]))
+    for text in paragraphs(command.epilog or ""):
+        parts.append(text)
+    return "\n\n".join(parts) + "\n"
+
+
+def paragraphs(text: str) -> list[str]:
+    r"""Paragraphs of a help text; one that click is told not to wrap (\b) becomes a code block."""
+    found = []
+    for part in re.split(r"\n\s*\n", inspect.cleandoc(text).replace("\f", "")):
+        if part.startswith("\b"):
+            head, _, lines = part.lstrip("\b\n").partition("\n")
+            found.append(f"{head.strip()}\n\n```sh\n{inspect.cleandoc(lines)}\n```")
+        elif part.strip():
+            found.append(" ".join(part.split()))
+    return found
+
+
+def cell(text: str) -> str:
+    """Text that does not break a table."""
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+def main(argv: list[str]) -> int:
+    """Write the page, or check it."""
+    text = page()
+    if "--check" in argv:
+        return int(not PAGE.is_file() or PAGE.read_text(encoding="utf-8") != text)
+    PAGE.write_text(text, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
