@@ -107,7 +107,14 @@ class RecordAttempt:
     session: str
 
 
-BankOp = UpdateStatus | SaveKnowledge | SaveProcedural | Delete | RecordAttempt
+@dataclass(frozen=True, slots=True)
+class PutEntry:
+    """An entry as a person wrote it, whole; one with this id is replaced."""
+
+    entry: Entry
+
+
+BankOp = UpdateStatus | SaveKnowledge | SaveProcedural | Delete | RecordAttempt | PutEntry
 
 
 class MemoryBank:
@@ -170,6 +177,8 @@ class MemoryBank:
                 self.remove(id)
             case RecordAttempt():
                 self._record(op)
+            case PutEntry(entry):
+                self.put(entry)
 
     def put(self, entry: Entry) -> None:
         """Add or replace an entry, whole."""
