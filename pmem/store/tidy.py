@@ -75,8 +75,8 @@ def cut(text: str, limit: int, *, tail: float = 0.0) -> str:
 def tidy_op(op: BankOp) -> BankOp:
     """The operation as it is applied and queued: plain texts within their limits."""
     match op:
-        case UpdateStatus(content):
-            return UpdateStatus(plain(content))
+        case UpdateStatus():
+            return UpdateStatus(plain(op.content))
         case SaveKnowledge():
             return replace(
                 op,
@@ -95,8 +95,8 @@ def tidy_op(op: BankOp) -> BankOp:
                 source=_line(op.source),
                 when=_when(op.when),
             )
-        case Delete(id):
-            return Delete(plain(id))
+        case Delete():
+            return Delete(plain(op.id))
         case RecordAttempt():
             return replace(
                 op,

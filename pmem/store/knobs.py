@@ -1,0 +1,150 @@
+"""The settings there are: one line each, with kind, default, what is allowed, and what for.
+
+The table is what `pmem config` shows and what every source of a setting is checked against.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+Value = str | int | float | bool | tuple[str, ...]
+
+ON = frozenset({"1", "true", "yes", "on"})
+OFF = frozenset({"0", "false", "no", "off", ""})
+
+#: A model is named by who serves it.
+MODEL = re.compile(r"(anthropic|openai|command|scripted):\S.*", re.DOTALL)
+
+
+class SettingsError(ValueError):
+    """A setting that cannot be taken; the message names where it stands and what is allowed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Knob:
+    """One setting.
+
+    `allowed` lists the only values of a string, `least` is the smallest number. `runs` marks
+    those that name a program, an endpoint or spend money: a project's pmem.toml may set them
+    only if it is trusted.
+    """
+
+    name: str
+    default: Value
+    about: str
+    allowed: tuple[str, ...] = ()
+    least: float = 0
+    runs: bool = False
+    accepts: Callable[[str], bool] | None = None
+    form: str = ""
+
+    def check(self, value: Any) -> Value:
+        """The value in its own type, from TOML or a flag. Raises ValueError saying what it must be."""
+        if isinstance(self.default, bool):
+            if isinstance(value, bool):
+                return value
+        elif isinstance(self.default, tuple):
+            items = [value] if isinstance(value, str) else value
+            if isinstance(items, (list, tuple)) and all(isinstance(i, str) for i in items):
+                return tuple(items)
+        elif isinstance(self.default, str):
+            if isinstance(value, str) and self._takes(value):
+                return value
+        elif isinstance(value, (int, float)) and not isinstance(value, bool):
+            whole = isinstance(self.default, int)
+            if value >= self.least and (not whole or value == int(value)):
+                return int(value) if whole else float(value)
+        raise ValueError(f"must be {self.must_be}")
+
+    def read(self, text: str) -> Value:
+        """The value in an environment variable or on the command line. Raises ValueError."""
+        if isinstance(self.default, bool):
+            if text.lower() in ON | OFF:
+                return text.lower() in ON
+        elif isinstance(self.default, tuple):
+            return tuple(part.strip() for part in text.split(",") if part.strip())
+        elif isinstance(self.default, str):
+            return self.check(text)
+        else:
+            try:
+                return self.check(float(text))
+            except (ValueError, OverflowError):
+                pass
+        raise ValueError(f"must be {self.must_be}")
+
+    @property
+    def must_be(self) -> str:
+        """What the value must be, in words."""
+        if self.form:
+            return self.form
+        if self.allowed:
+            *most, last = (f'"{word}"' for word in self.allowed)
+            return f"{', '.join(most)} or {last}"
+        if isinstance(self.default, bool):
+            return "true or false"
+        if isinstance(self.default, tuple):
+            return 'a list of strings, as in ["op *"]'
+        if isinstance(self.default, str):
+            return "a string"
+        what = "a whole number" if isinstance(self.default, int) else "a number"
+        return f"{what}, {self.least:g} or more"
+
+    def _takes(self, value: str) -> bool:
+        if "\0" in value or "\n" in value:
+            return False
+        if self.allowed:
+            return value in self.allowed
+        return not value or self.accepts is None or self.accepts(value)
+
+
+ARMS = ("off", "rules", "selective", "bank", "always", "advisor", "mem0")
+
+KNOBS: dict[str, Knob] = {
+    knob.name: knob
+    for knob in (
+        Knob("arm", "rules", "how memory runs; selective once there is a model", allowed=ARMS),
+        Knob(
+            "model",
+            "",
+            "the model behind the memory agent; empty: none is called",
+            runs=True,
+            accepts=lambda text: MODEL.fullmatch(text) is not None,
+            form="anthropic:NAME, openai:NAME, command:PATH [ARGS] or scripted:FILE",
+        ),
+        Knob("base_url", "", "where the model's provider is reached, if not as usual", runs=True),
+        Knob("interval", 5, "the memory agent looks every N steps", least=1),
+        Knob("window", 8, "and sees the last K of them", least=1),
+        Knob(
+            "hold",
+            "sure",
+            "what may put a proposed action back, once",
+            allowed=("sure", "watch", "never"),
+        ),
+        Knob("mode", "async", "sync: the agent waits for a model", allowed=("async", "sync")),
+        Knob("timeout", 60.0, "how long it waits in sync mode, in seconds", least=0.1),
+        Knob(
+            "deliver",
+            "both",
+            "who gets a reminder",
+            allowed=("both", "agent", "human"),
+        ),
+        Knob("quiet", False, "no line at the start and at the end"),
+        Knob("record", False, "keep a recording of the terminal (terminal.cast)"),
+        Knob("private", (), "globs of commands that are never recorded"),
+        Knob("max_entries", 500, "entries in the bank; the rest goes to archive.jsonl", least=10),
+        Knob("keep_days", 90, "session logs are removed after so many days; 0: never"),
+        Knob("keep_mb", 500, "and the oldest when a project's are larger; 0: never"),
+        Knob("shell", "", "the shell of `pmem shell`, by name or path; else $SHELL", runs=True),
+        Knob(
+            "agent",
+            "",
+            "the agent that plain `pmem` starts",
+            accepts=lambda text: re.fullmatch(r"[a-z][a-z0-9-]*", text) is not None,
+            form="an agent's name, as in claude",
+        ),
+        Knob("off", False, "switch everything off; also PMEM=off"),
+    )
+}
