@@ -1,0 +1,250 @@
+"""The documents say what is so: commands, links, examples, settings."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+CHECKOUT = Path(__file__).parent.parent
+DOCS = CHECKOUT / "docs"
+PAGES = sorted([*CHECKOUT.glob("*.md"), *DOCS.rglob("*.md")])
+
+
+def shown(path: Path) -> str:
+    return path.relative_to(CHECKOUT).as_posix()
+
+
+def fences(page: Path, language: str) -> list[str]:
+    """The code blocks of one language."""
+    found = re.findall(rf"^```{language}\n(.*?)^```$", page.read_text("utf-8"), re.M | re.S)
+    assert all(isinstance(block, str) for block in found)
+    return found
+
+
+def generator() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("generate", DOCS / "generate.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+# --- commands ---------------------------------------------------------------------------------
+
+
+def test_the_command_page_is_what_the_commands_say() -> None:
+    written = (DOCS / "commands.md").read_text("utf-8")
+    assert written == generator().page(), "run: make docs"
+
+
+def test_every_command_and_option_says_what_it_does() -> None:
+    import click
+
+    from pmem.cli.main import pmem
+
+    for ctx, name in generator().commands(pmem, click.Context(pmem, info_name="pmem")):
+        assert ctx.command.help, f"{name} has no help"
+        for parameter in ctx.command.params:
+            if isinstance(parameter, click.Option):
+                assert parameter.help, f"{name} {parameter.opts[0]} has no help"
+
+
+def test_commands_in_the_documents_exist() -> None:
+    import click
+
+    from pmem.agents.registry import ADAPTERS
+    from pmem.cli.main import pmem
+
+    known = {name for _, name in generator().commands(pmem, click.Context(pmem, info_name="pmem"))}
+    known |= {f"pmem {name}" for name in ADAPTERS}
+    for page in PAGES:
+        for line in commands_in(page):
+            words = line.split()
+            name = " ".join(words[:3]) if words[1:2] == ["bank"] else " ".join(words[:2])
+            if len(words) > 1 and not words[1].startswith("-"):
+                assert name in known, f"{shown(page)}: {line}"
+
+
+def commands_in(page: Path) -> Iterator[str]:
+    for block in fences(page, "sh"):
+        for line in block.splitlines():
+            if line.startswith("pmem"):
+                yield line
+
+
+# --- links ------------------------------------------------------------------------------------
+
+
+def anchors(page: Path) -> set[str]:
+    """The anchors that the headings of a page make, as GitHub has them."""
+    text = re.sub(r"^```.*?^```$", "", page.read_text("utf-8"), flags=re.M | re.S)
+    heads = re.findall(r"^#+ (.+)$", text, re.M)
+    return {re.sub(r"[^\w -]", "", h.lower()).strip().replace(" ", "-") for h in heads}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=shown)
+def test_links_lead_somewhere(page: Path) -> None:
+    text = re.sub(r"^```.*?^```$", "", page.read_text("utf-8"), flags=re.M | re.S)
+    for target in re.findall(r"\]\(([^)\s]+)\)", text) + re.findall(
+        r'(?:src|href)="([^"]+)"', text
+    ):
+        if re.match(r"[a-z]+:", target):
+            continue
+        path, _, anchor = target.partition("#")
+        file = page.parent / path if path else page
+        assert file.exists(), f"{target} is not there"
+        if anchor:
+            assert anchor in anchors(file), f"{target}: no such heading"
+
+
+def test_every_document_is_reached_from_the_readme() -> None:
+    readme = (CHECKOUT / "README.md").read_text("utf-8")
+    for page in DOCS.glob("*.md"):
+        assert f"docs/{page.name}" in readme, f"{page.name} is not linked"
+
+
+# --- examples and settings --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("example", fences(DOCS / "bank.md", "toml"))
+def test_bank_examples_are_read_without_a_remark(example: str) -> None:
+    from pmem.core.watch import parse_watch
+    from pmem.store.bank_toml import loads
+
+    remarks: list[str] = []
+    bank = loads(example, remarks)
+    assert remarks == []
+    assert bank.entries
+    for entry in bank.entries.values():
+        if entry.when is not None:
+            parse_watch(entry.when)
+
+
+def test_the_first_bank_example_stands_as_pmem_would_write_it() -> None:
+    from pmem.store.bank_toml import HEADER, dumps, loads
+
+    example = fences(DOCS / "bank.md", "toml")[0]
+    assert dumps(loads(example)).removeprefix(HEADER).strip() == example.strip()
+
+
+def test_every_rule_has_its_row() -> None:
+    from pmem.memory.rules import LADDER
+
+    text = (DOCS / "rules.md").read_text("utf-8")
+    for rule in LADDER:
+        assert f"| `{rule.name}` |" in text
+
+
+def test_every_agent_has_its_row() -> None:
+    from pmem.agents.registry import ADAPTERS
+
+    text = (DOCS / "agents.md").read_text("utf-8")
+    for adapter in ADAPTERS.values():
+        if adapter.tells and adapter.name != "scripted":
+            assert f"| {adapter.title} |" in text
+
+
+def test_every_setting_stands_in_the_readme_with_its_default() -> None:
+    from pmem.store.settings import Settings
+
+    rows = dict(
+        re.findall(
+            r"^\| `(\w+)` \| `?([^|`]*)`? \|", (CHECKOUT / "README.md").read_text("utf-8"), re.M
+        )
+    )
+    for field in dataclasses.fields(Settings):
+        if field.name in ("extra", "origins", "remarks"):
+            continue
+        assert field.name in rows, f"{field.name} is not in the table"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=shown)
+def test_toml_examples_are_toml(page: Path) -> None:
+    for example in fences(page, "toml"):
+        tomllib.loads(example)
+
+
+# --- the README's own commands ----------------------------------------------------------------
+
+
+def readme_commands() -> list[str]:
+    """What the README tells to type, in its order; a comment at the end of a line left out."""
+    lines = "\n".join(fences(CHECKOUT / "README.md", "sh")).splitlines()
+    return [re.split(r"\s{2,}#", line)[0].strip() for line in lines if line.strip()]
+
+
+def test_the_readme_begins_with_the_two_commands() -> None:
+    assert readme_commands()[:2] == ["./install.sh --run", "./install.sh --test"]
+
+
+@pytest.mark.slow
+def test_the_readme_s_commands_do_what_they_say(home: Path, tmp_path: Path) -> None:
+    """Each in the order of the README, in one project, by a person with an empty HOME.
+
+    `--test` is what runs this very test, and what needs an agent or a person at the keyboard is
+    tested where that is real.
+    """
+    project = tmp_path / "project"
+    project.mkdir()
+    (project / "AGENTS.md").write_text("Never force-push.\n")
+    shutil.copy(CHECKOUT / "install.sh", project)
+    env = {**os.environ, "HOME": str(home), "PATH": f"{launcher(tmp_path)}:{os.environ['PATH']}"}
+    env["EDITOR"] = "true"
+    for command in readme_commands():
+        if command.startswith(("./install.sh", "git clone", "cd ")) or interactive(command):
+            continue
+        done = subprocess.run(
+            ["sh", "-c", command],
+            cwd=project,
+            env=env,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+        assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
+
+
+def interactive(command: str) -> bool:
+    return command in ("pmem", "pmem shell") or command.startswith("pmem claude")
+
+
+def launcher(tmp_path: Path) -> Path:
+    """A directory with the command `pmem` of this checkout."""
+    (tmp_path / "bin").mkdir()
+    script = tmp_path / "bin" / "pmem"
+    script.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m pmem "$@"\n')
+    script.chmod(0o755)
+    return script.parent
+
+
+# --- the tree itself --------------------------------------------------------------------------
+
+
+def sources() -> list[Path]:
+    places = ("pmem", "shells", "tests", "docs", "benchmarks", ".ci")
+    files = [p for place in places for p in (CHECKOUT / place).rglob("*") if p.is_file()]
+    files += [p for p in CHECKOUT.iterdir() if p.is_file()]
+    return [p for p in files if "__pycache__" not in p.parts and p.suffix != ".pyc"]
+
+
+def test_no_file_names_a_directory_of_somebody_s_machine() -> None:
+    machine = re.compile(
+        r"(?<![\w.$}~])/(?:root|work|Users)/[\w.-]+|/home/(?!you\b|user\b|me\b)\w+/"
+    )
+    for path in sources():
+        found = machine.search(path.read_text("utf-8", "replace"))
+        if path != Path(__file__):
+            assert found is None, f"{shown(path)}: {found and found[0]}"
