@@ -39,6 +39,11 @@ class Link:
         return not self.lost
 
     @property
+    def dead(self) -> bool:
+        """Whether the link is off for good."""
+        return bool(self.lost)
+
+    @property
     def wants_write(self) -> bool:
         """Whether queued bytes wait for the socket to become writable (then call `flush`)."""
         return bool(self._outgoing) and self.alive
@@ -110,6 +115,18 @@ class Link:
         """Tell the session that the child ended and wait for its `summary`, None if none came."""
         self.send({"type": "end", "exit_code": exit_code})
         return self.wait_for("summary", timeout)
+
+    def drain(self, timeout: float) -> bool:
+        """Block up to `timeout` seconds until all that was queued is sent; whether it is."""
+        deadline = time.monotonic() + timeout
+        while self.wants_write:
+            self.flush()
+            left = deadline - time.monotonic()
+            if left <= 0:
+                break
+            if self.wants_write:
+                _wait(self.fileno(), True, left)
+        return self.alive and not self._outgoing
 
     def close(self) -> None:
         """Turn the link off; the peer sees the end of the file."""
