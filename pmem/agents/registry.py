@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path, PurePath
 
+from pmem.agents.claude_code import CLAUDE_CODE
 from pmem.agents.generic import GENERIC
 from pmem.agents.protocol import AgentAdapter
 from pmem.agents.scripted import SCRIPTED
 
 #: Adapters by name, in the order in which a picker shows them.
-ADAPTERS: dict[str, AgentAdapter] = {adapter.name: adapter for adapter in (SCRIPTED, GENERIC)}
+ADAPTERS: dict[str, AgentAdapter] = {
+    adapter.name: adapter for adapter in (CLAUDE_CODE, SCRIPTED, GENERIC)
+}
 
 
 def get(program: str) -> AgentAdapter:

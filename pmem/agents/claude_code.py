@@ -1,0 +1,108 @@
+"""Claude Code, by hooks that live for one session.
+
+Tested with 2.1.332, headless and in its own screen. The hooks travel on the command line
+(`--settings JSON`), so no file of the user's is touched and theirs keep running.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pmem.agents.find import find_program
+from pmem.agents.protocol import HookLine, Launch
+from pmem.core.event import Answer, Event
+
+if TYPE_CHECKING:
+    from pmem.agents.claude_hooks import ClaudeHooks
+
+#: Words that make Claude Code do something else than work on a task.
+SUBCOMMANDS = frozenset(
+    {
+        *("agents", "attach", "auth", "auto-mode", "doctor", "gateway", "import", "install"),
+        *("kill", "logs", "mcp", "plugin", "plugins", "purge", "respawn", "rm", "setup-token"),
+        *("stop", "ultrareview", "update", "upgrade"),
+    }
+)
+QUESTIONS = frozenset({"--version", "-v", "--help", "-h"})
+#: Longest settings passed as an argument (Linux takes 128 KiB an argument); longer ones in a file.
+MAX_ARGUMENT = 100_000
+
+
+class ClaudeCode:
+    """Anthropic's Claude Code."""
+
+    name = "claude"
+    title = "Claude Code"
+    binary = "claude"
+    tells = True
+    can_hold = True
+
+    def find(self, env: Mapping[str, str]) -> Path | None:
+        """On PATH, in the native installer's places, or among global node packages."""
+        return find_program(
+            self.binary, env, ("~/.claude/local", "~/.claude/local/node_modules/.bin")
+        )
+
+    def launch(
+        self,
+        program: str,
+        args: Sequence[str],
+        hook: HookLine,
+        run_dir: Path,
+        env: Mapping[str, str] | None = None,
+        cwd: Path | None = None,
+    ) -> Launch:
+        """The same command line with `--settings` in front; subcommands pass untouched.
+
+        Raises ValueError if the user's own `--settings` cannot be read.
+        """
+        if not _works_on_a_task(args):
+            return Launch([program, *args])
+        from pmem.agents.claude_settings import (
+            hooks_switched_off,
+            read_settings,
+            take_settings,
+            with_hooks,
+        )
+
+        env = os.environ if env is None else env
+        cwd = Path.cwd() if cwd is None else cwd
+        rest, value = take_settings(args)
+        given = read_settings(value, cwd) if value is not None else {}
+        settings = json.dumps(with_hooks(given, hook), ensure_ascii=False)
+        if len(settings.encode("utf-8", "replace")) > MAX_ARGUMENT:
+            file = run_dir / "claude-settings.json"
+            file.write_text(settings, "utf-8", "replace")
+            settings = str(file)
+        off = hooks_switched_off(given, rest, env, cwd)
+        remark = f"Claude Code runs no hooks here ({off}): pmem sees nothing" if off else ""
+        return Launch([program, "--settings", settings, *rest], remark=remark)
+
+    def events(self, payload: bytes) -> list[Event]:
+        """What one hook told. Raises ValueError if it cannot be read."""
+        return self._hooks.events(payload)
+
+    def answer(self, payload: bytes, answer: Answer) -> bytes:
+        """The hook's stdout."""
+        return self._hooks.answer(payload, answer)
+
+    @cached_property
+    def _hooks(self) -> ClaudeHooks:
+        from pmem.agents.claude_hooks import ClaudeHooks  # only the session process reads hooks
+
+        return ClaudeHooks()
+
+
+def _works_on_a_task(args: Sequence[str]) -> bool:
+    if args and args[0] in SUBCOMMANDS:
+        return False
+    before = args[: args.index("--")] if "--" in args else args
+    return not QUESTIONS.intersection(before)
+
+
+CLAUDE_CODE = ClaudeCode()
