@@ -402,6 +402,35 @@ def test_a_shim_that_fails_is_passed_over(sandbox: Path, home: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("test", "source", "code", "closing"),
+    [
+        ("assert True", "x = 1\n", 0, "1 passed"),
+        ("assert False", "x = 1\n", 1, "1 failed"),
+        ("assert True", "x=1\n", 1, "1 passed"),  # not as ruff would format it
+    ],
+)
+def test_test_ends_with_the_closing_line_of_the_tests_and_the_code_of_what_failed(
+    sandbox: Path, home: Path, test: str, source: str, code: int, closing: str
+) -> None:
+    here = sandbox / "src"
+    for stray in ("backend.py", "pmem", "shells"):
+        target = here / stray
+        shutil.rmtree(target) if target.is_dir() else target.unlink()
+    (here / "pyproject.toml").write_text('[tool.mypy]\nfiles = ["one.py"]\n')
+    (here / "one.py").write_text(source)
+    (here / "test_one.py").write_text(f"def test_one():\n    {test}\n")
+    # The environment of this very test, whose packages need not be installed again.
+    program(
+        here / ".venv" / "bin" / "python",
+        f'[ "$3" = pip ] && exit\nexec "{sys.executable}" "$@"',
+    )
+    done = install(here / "install.sh", "--test", "--", "-q", env=environment(home))
+    assert done.returncode == code, done.stdout + done.stderr
+    assert done.stdout.splitlines()[-1].startswith(closing)
+    assert tree(home) == []
+
+
+@pytest.mark.parametrize(
     ("args", "said"),
     [
         (["--nonsense"], "unknown argument: --nonsense"),
