@@ -70,6 +70,7 @@ moment. Without one it is told when the memory agent finds that it matters. Glob
 @click.pass_obj
 def add(
     environment: Environment,
+    /,
     text: str,
     id: str | None,
     tags: tuple[str, ...],

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 from pmem.cli.environment import Environment
-from pmem.cli.exits import Exit
+from pmem.cli.exits import Exit, Trouble
 from pmem.cli.options import StartOptions, read_task
-from pmem.cli.program import become, find_program, refused
+from pmem.cli.program import become, find_program
+from pmem.cli.project import project_of, settings_of
 
 if TYPE_CHECKING:
     from pmem.agents.protocol import AgentAdapter, Launch
@@ -18,9 +20,25 @@ if TYPE_CHECKING:
 
 #: Set in everything that runs under memory: a pmem inside adds nothing.
 ACTIVE = "PMEM_ACTIVE"
+#: Values of PMEM that switch everything off.
+OFF = frozenset({"off", "0", "no", "false"})
+#: The arms that need no model.
+EMBEDDED = frozenset({"off", "rules"})
 
-#: From the session's private directory and a nonce to the command line to start.
-Prepare = Callable[[Path, str], "Launch"]
+
+@dataclass(frozen=True)
+class Program:
+    """What to start: `command` as it was typed, `agent` the name for the session's log.
+
+    `prepare` makes the command line to run from the session's private directory and a nonce;
+    `marks` says that it is a shell which will tell its commands by marks with that nonce.
+    """
+
+    command: Sequence[str]
+    agent: str
+    prepare: Callable[[Path, str], Launch]
+    marks: bool = False
+    remark: str = ""
 
 
 def launch(
@@ -34,57 +52,70 @@ def launch(
     `adapter` is given only where it is not the one that the program's name says. Raises Trouble
     (125 to 127) if nothing was started.
     """
-    name, *args = command
-    path = find_program(name, environment.env, environment.cwd)
-
-    def bare() -> NoReturn:
-        become(path, command, environment.env, environment.cwd)
-
-    if switched_off(environment, name, options):
-        bare()
-    config = configure(environment, options, command)
-    if config is None:
-        bare()
     from pmem.agents import registry
     from pmem.agents.protocol import HookLine
     from pmem.hook.line import hook_command
 
-    known = adapter or registry.get(name)
+    known = adapter or registry.get(command[0])
+    name, *args = located(environment, command, known)
+    if switched_off(environment, name, options):
+        become([name, *args], environment.env, environment.cwd)
+    base = Path(name).name
 
     def prepare(run_dir: Path, nonce: str) -> Launch:
         return known.launch(name, args, HookLine(hook_command(known.name)), run_dir)
 
-    remark = "" if known.tells else f"{Path(name).name} tells pmem nothing, it runs as it is"
-    return under_memory(environment, config, options, prepare, bare, remark)
+    remark = "" if known.tells else f"{base} tells pmem nothing, it runs as it is"
+    agent = known.name if known.tells else base
+    return start(environment, options, Program([name, *args], agent, prepare, remark=remark))
+
+
+def located(
+    environment: Environment, command: Sequence[str], adapter: AgentAdapter
+) -> Sequence[str]:
+    """The command line, with the program's path where it is an agent that is not on PATH.
+
+    Raises Trouble (126, 127) if it can be found nowhere.
+    """
+    try:
+        find_program(command[0], environment.env, environment.cwd)
+    except Trouble:
+        place = adapter.find(environment.env) if os.sep not in command[0] else None
+        if place is None:
+            raise
+        return [os.fspath(place), *command[1:]]
+    return command
 
 
 def launch_shell(environment: Environment, name: str | None, options: StartOptions) -> int:
-    """Start a shell under memory and return its exit code."""
-    from pmem.agents.protocol import Launch
-    from pmem.terminal.shell import shell_command
-
+    """Start a shell under memory and return its exit code. Raises Trouble as `launch` does."""
+    if not environment.terminal:
+        raise Trouble(
+            "there is no terminal for a shell",
+            "to run a script under memory: pmem run -- sh FILE",
+            Exit.USAGE,
+        )
+    if name is None:
+        project = project_of(environment, options.directory, code=Exit.OURS)
+        name = settings_of(environment, project, code=Exit.OURS).shell or None
     shell = name or environment.env.get("SHELL") or "/bin/sh"
-    path = find_program(shell, environment.env, environment.cwd)
-
-    def bare() -> NoReturn:
-        become(path, [shell], environment.env, environment.cwd)
-
+    find_program(shell, environment.env, environment.cwd)
     if switched_off(environment, shell, options):
-        bare()
-    config = configure(environment, options, [Path(shell).name])
-    if config is None:
-        bare()
+        become([shell], environment.env, environment.cwd)
 
     def prepare(run_dir: Path, nonce: str) -> Launch:
+        from pmem.agents.protocol import Launch
+        from pmem.terminal.shell import shell_command
+
         argv, env = shell_command(name, environment.env, run_dir, nonce)
         return Launch(argv, env)
 
-    return under_memory(environment, config, options, prepare, bare)
+    return start(environment, options, Program([shell], Path(shell).name, prepare, marks=True))
 
 
 def switched_off(environment: Environment, name: str, options: StartOptions) -> bool:
     """Whether memory is off for this run, or on already around it (which is said)."""
-    if environment.env.get("PMEM", "").lower() in ("off", "0"):
+    if environment.env.get("PMEM", "").strip().lower() in OFF:
         return True
     if environment.env.get(ACTIVE):
         if not options.quiet:
@@ -93,46 +124,21 @@ def switched_off(environment: Environment, name: str, options: StartOptions) -> 
     return False
 
 
-def configure(
-    environment: Environment, options: StartOptions, command: Sequence[str]
-) -> SessionConfig | None:
-    """Project, settings and task of the session to start; None where settings switch it off."""
-    from pmem.cli.project import project_of, settings_of
-    from pmem.session.process import SessionConfig
-
-    project = project_of(environment, options.directory, code=Exit.OURS)
-    settings = settings_of(environment, project, options.flags())
-    if settings.off:
-        return None
-    return SessionConfig(
-        project=project,
-        settings=settings,
-        agent=Path(command[0]).name,
-        argv=tuple(command),
-        cwd=environment.cwd,
-        task=read_task(options.task, environment.cwd),
-    )
-
-
-def under_memory(
-    environment: Environment,
-    config: SessionConfig,
-    options: StartOptions,
-    prepare: Prepare,
-    bare: Callable[[], NoReturn],
-    remark: str = "",
-) -> int:
+def start(environment: Environment, options: StartOptions, program: Program) -> int:
     """Start the session process, then the program, and tell at the end what happened.
 
     The program never waits for memory: if the session cannot start, it runs without it.
     """
-    from pmem.session.process import start
+    config = configure(environment, options, program)
+    if config is None:
+        become(program.command, environment.env, environment.cwd)
+    from pmem.session.process import start as start_session
 
     try:
-        running = start(config, environment.env)
+        running = start_session(config, environment.env)
     except OSError as error:
         environment.say(f"no memory this time: {error.strerror or error}")
-        bare()
+        become(program.command, environment.env, environment.cwd)
     from secrets import token_hex
 
     from pmem.cli.report import Report
@@ -140,32 +146,60 @@ def under_memory(
     report = Report(environment, config, running.link)
     nonce = token_hex(8)
     try:
-        start_it = prepare(running.run_dir, nonce)
+        line = program.prepare(running.run_dir, nonce)
     except ValueError as error:
-        environment.say(f"no memory this time: {error}")
         running.link.close()
-        bare()
+        environment.say(f"no memory this time: {error}")
+        become(program.command, environment.env, environment.cwd)
     quiet = options.quiet or config.settings.quiet
     if environment.stderr_isatty and not quiet:
-        report.start_line(start_it.remark or remark)
-    code = _run(environment, running, start_it, nonce)
+        report.start_line(line.remark or program.remark)
+    code = _run(environment, running, line, nonce if program.marks else None)
     report.end(code)
     if environment.stderr_isatty and not quiet:
         report.end_line()
     return code
 
 
-def _run(environment: Environment, running: Running, start_it: Launch, nonce: str) -> int:
-    env = {**environment.env, **start_it.env, **running.env, ACTIVE: "1"}
-    argv, cwd = list(start_it.argv), os.fspath(environment.cwd)
-    try:
-        if environment.terminal:
-            from pmem.terminal.relay import run_in_pty
+def configure(
+    environment: Environment, options: StartOptions, program: Program
+) -> SessionConfig | None:
+    """Project, settings and task of the session to start; None where settings switch it off."""
+    from pmem.session.process import SessionConfig
 
-            return run_in_pty(argv, env, cwd, link=running.link, nonce=nonce)
-        from pmem.terminal.plain import run_plain
+    project = project_of(environment, options.directory, code=Exit.OURS)
+    settings = settings_of(environment, project, options.flags(), code=Exit.OURS)
+    if settings.off:
+        return None
+    if settings.arm not in EMBEDDED and not settings.model.startswith("scripted:"):
+        raise Trouble(
+            f"the arm {settings.arm} needs a model, which this pmem cannot call yet",
+            "use --arm rules",
+            Exit.USAGE,
+        )
+    if not (options.quiet or settings.quiet):
+        for remark in settings.remarks:
+            environment.say(remark)
+        if project.remark and environment.stderr_isatty:
+            environment.say(project.remark)
+    return SessionConfig(
+        project=project,
+        settings=settings,
+        agent=program.agent,
+        argv=tuple(program.command),
+        cwd=environment.cwd,
+        task=read_task(options.task, environment.cwd),
+    )
 
-        return run_plain(argv, env, cwd)
-    except OSError as error:
-        running.link.close()
-        raise refused(argv[0], error) from None
+
+def _run(environment: Environment, running: Running, line: Launch, nonce: str | None) -> int:
+    env = {**environment.env, **line.env, **running.env, ACTIVE: "1"}
+    argv = list(line.argv)
+    cwd = os.fspath(environment.cwd) if environment.cwd.is_dir() else None
+    if environment.terminal:
+        from pmem.terminal.relay import run_in_pty
+
+        return run_in_pty(argv, env, cwd, link=running.link, nonce=nonce)
+    from pmem.terminal.plain import run_plain
+
+    return run_plain(argv, env, cwd)

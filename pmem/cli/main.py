@@ -83,7 +83,7 @@ PMEM=off switches everything off. PMEM_DEBUG=1 shows a traceback where pmem itse
 @click.version_option(__version__, "-V", "--version", message="pmem %(version)s")
 @start_options
 @click.pass_context
-def pmem(ctx: click.Context, **given: Any) -> int | None:
+def pmem(ctx: click.Context, /, **given: Any) -> int | None:
     """Run a terminal coding agent, or your shell, under a memory that speaks only when a
     remembered fact bears on the next action.
 

@@ -9,6 +9,9 @@ from typing import Any, TypeVar
 
 import click
 
+#: The arms there are, as in store/knobs.py.
+ARMS = ("off", "rules", "selective", "bank", "always", "advisor", "mem0")
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -56,7 +59,7 @@ def start_options(command: F) -> F:
             click.option(
                 "--quiet", "-q", is_flag=True, default=None, help="No start line, no end line."
             ),
-            click.option("--arm", metavar="NAME", help="How memory runs: off, rules, …"),
+            click.option("--arm", type=click.Choice(ARMS), help="How memory runs."),
             click.option(
                 "--hold",
                 type=click.Choice(["sure", "watch", "never"]),

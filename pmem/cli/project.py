@@ -36,15 +36,19 @@ def project_of(
 
 
 def settings_of(
-    environment: Environment, project: Project, flags: Mapping[str, Any] | None = None
+    environment: Environment,
+    project: Project,
+    flags: Mapping[str, Any] | None = None,
+    *,
+    code: int = Exit.USAGE,
 ) -> Settings:
-    """The settings in force. Raises Trouble for a value that cannot be used."""
+    """The settings in force. Raises Trouble with `code` for a value that cannot be used."""
     from pmem.store.settings import load_settings
 
     try:
         return load_settings(project, environment.env, dict(flags or {}))
     except ValueError as error:
-        raise Trouble(str(error), "pmem config shows them all", Exit.USAGE) from None
+        raise Trouble(str(error), "pmem config KEY VALUE sets it right", code) from None
 
 
 @contextmanager

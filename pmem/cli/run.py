@@ -28,7 +28,7 @@ code (128 + signal if one ended it), with 125 if it failed itself, 126 if CMD ca
 @start_options
 @click.argument("command", metavar="CMD [ARGS]…", nargs=-1, required=True, type=click.UNPROCESSED)
 @click.pass_context
-def run(ctx: click.Context, command: tuple[str, ...], **given: Any) -> int:
+def run(ctx: click.Context, /, command: tuple[str, ...], **given: Any) -> int:
     """Run a program under memory.
 
     A known agent is observed and reminded through its own hooks, for this session only; any other
@@ -50,7 +50,7 @@ Every command you enter is a step. Leave as you leave any shell: exit, or ctrl-D
 @click.option("--shell", "name", metavar="NAME", help="bash, or the path of one; else $SHELL.")
 @start_options
 @click.pass_context
-def shell(ctx: click.Context, name: str | None, **given: Any) -> int:
+def shell(ctx: click.Context, /, name: str | None, **given: Any) -> int:
     """Start your own shell under memory.
 
     Your rc files, prompt and history are as ever; a reminder stands above the prompt, or before
@@ -82,7 +82,7 @@ def agent_command(name: str) -> click.Command | None:
     def start(ctx: click.Context, args: tuple[str, ...]) -> int:
         from pmem.cli.launch import launch
 
-        return launch(ctx.obj, [name, *args], _options(ctx, {}))
+        return launch(ctx.obj, [adapter.binary, *args], _options(ctx, {}))
 
     return AgentCommand(
         name,
@@ -102,7 +102,7 @@ def start_anything(environment: Environment, options: StartOptions) -> int:
             "name what to run, as in: pmem run -- make test, pmem claude -p TEXT",
             Exit.USAGE,
         )
-    program = choose(environment)
+    program = choose(environment, options.directory)
     if program is None:
         return Exit.INTERRUPTED
     if program:
@@ -110,14 +110,22 @@ def start_anything(environment: Environment, options: StartOptions) -> int:
     return launch_shell(environment, None, options)
 
 
-def choose(environment: Environment) -> Sequence[str] | None:
-    """The command line of the agent to start, empty for the shell, None if nobody chose."""
+def choose(environment: Environment, directory: str | None) -> Sequence[str] | None:
+    """The command line of the agent to start, empty for the shell, None if nobody chose.
+
+    The setting `agent` chooses among several.
+    """
     from pmem.agents.registry import installed
+    from pmem.cli.project import project_of, settings_of
 
     agents = installed(environment.env)
     if not agents:
         environment.say("no agent CLI found here; starting your shell (pmem run CMD for others)")
         return ()
+    if len(agents) > 1:
+        project = project_of(environment, directory, code=Exit.OURS)
+        wanted = settings_of(environment, project, code=Exit.OURS).agent
+        agents = [(a, path) for a, path in agents if a.name == wanted] or agents
     if len(agents) == 1:
         return (str(agents[0][1]),)
     from pmem.cli.picker import pick

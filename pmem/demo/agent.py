@@ -2,7 +2,7 @@
 
 It runs its commands, tells pmem every step through the hook line in PMEM_HOOK, and reads the
 answers; it has no other memory than what it says on the screen. Its one piece of wit: where a
-reminder names another way, it takes that way. Ends 0 when the tests passed, 1 when they did not.
+reminder names another way, it takes that way. Ends 0 when the tests passed, 1 when not.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pmem.demo.screen import Screen, stdout
+from pmem.core.decision import HEADER
+from pmem.demo.screen import Screen
 
-TASK = "Korean is missing from greet's phrase book. Add it; the tests must pass."
+TASK = "Get greet ready for its release. The tests must pass."
 TEST = "sh test.sh"
 #: How often the agent tries one command before it gives up.
 PATIENCE = 4
@@ -70,46 +71,49 @@ class Agent:
         self.screen.line()
         self.hooks.tell("started", how="startup")
         self.told_by_user(TASK)
-        self.think("How are the tests run here?")
+        self.think("First the tests.")
+        self.run(TEST)
+        self.think("Odd. A hiccup? Once more.")
+        self.run(TEST)
+        self.think("No hiccup. What do the notes say?")
         self.run("cat CONTRIBUTING.md")
-        self.think("With the phrase book named. What do they say now?")
         self.run("PHRASES=phrases.txt sh test.sh")
-        self.think("As told: Korean is missing.")
-        self.run("echo 'ko=안녕하세요, NAME!' >> phrases.txt")
-        self.run("PHRASES=phrases.txt sh test.sh")
+        self.think("Good. Which release is it?")
+        self.run("cat VERSION")
         self.forget()
-        self.told_by_user("Good. Run the tests once more before I commit.")
+        self.think("Before I tag it, the tests once more.")
         passed = self.test()
-        self.hooks.tell("finished", message="The tests pass." if passed else "I am stuck.")
+        words = "The tests pass: ready to tag." if passed else "I cannot get the tests to pass."
+        self.hooks.tell("finished", message=words)
         self.hooks.tell("ended")
-        self.think("The tests pass: ready to commit." if passed else "I am stuck, sorry.")
+        self.think(words)
         return 0 if passed else 1
 
     def test(self) -> bool:
         """Run the tests as they come to mind, again if they fail, or as a reminder has it."""
-        thoughts = ["The usual way.", "Odd. A hiccup? Once more.", "It must work this time."]
-        for attempt in range(PATIENCE):
-            self.think(thoughts[min(attempt, len(thoughts) - 1)])
+        for _ in range(PATIENCE):
             self.heard = ""
             ran = self.run(TEST)
-            way = other_way(self.heard, TEST)
-            if way is not None:
-                self.think(f"So I did know: {way}")
-                ran = self.run(way)
             if ran is not None and ran.exit_code == 0:
                 return True
+            way = other_way(self.heard, TEST)
+            if way is not None:
+                self.think(f"I do not remember it, but there was a way: {way}")
+                ran = self.run(way)
+                return ran is not None and ran.exit_code == 0
+            self.think("Once more.")
         return False
 
     def run(self, command: str) -> Ran | None:
         """Propose a command, and run it unless it was put back (then None)."""
         screen = self.screen
-        screen.typed(command, "1;36", "$ ", "  ")
+        screen.typed(command, "$ ", "1;36")
         screen.pause(0.3)
         action = {"kind": "command", "text": command, "cwd": str(self.cwd)}
         answer = self.hooks.tell("proposed", action=action)
         self.hear(answer)
         if answer is not None and answer.get("hold"):
-            screen.line("  put back, once: not run", "33")
+            screen.line("put back, once: not run", "33", "  ")
             screen.pause(0.6)
             return None
         began = time.time()
@@ -123,8 +127,8 @@ class Agent:
         ran = Ran(done.returncode, done.stdout.decode("utf-8", "replace"))
         screen.output(ran.output)
         if ran.exit_code:
-            screen.line(f"  exit {ran.exit_code}", "31")
-        screen.pause(0.5)
+            screen.line(f"exit {ran.exit_code}", "31", "  ")
+        screen.pause(0.6)
         step = {
             "kind": "command",
             "action": command,
@@ -142,12 +146,13 @@ class Agent:
         if answer is None or not answer.get("reminder"):
             return
         self.heard = str(answer["reminder"])
-        self.screen.box(str(answer.get("banner") or self.heard).splitlines(), "1;33")
-        self.screen.pause(2.5)
+        told = self.heard.removeprefix(HEADER).partition("\n")[0].strip()
+        self.screen.banner(told, answer.get("citations") or [])
+        self.screen.pause(3.0)
 
     def told_by_user(self, text: str) -> None:
         """A message of the user arrives."""
-        self.screen.typed(text, "1", "> ", "  ")
+        self.screen.typed(text, "> ", "1")
         self.screen.pause(0.8)
         self.hear(self.hooks.tell("user", text=text))
 
@@ -161,7 +166,7 @@ class Agent:
 
     def think(self, text: str) -> None:
         """Say a thought."""
-        self.screen.typed(text, "", "● ", "  ")
+        self.screen.typed(text, "● ")
         self.screen.pause(0.5)
 
 
@@ -179,7 +184,8 @@ def main(argv: list[str]) -> int:
     """`python -m pmem.demo.agent [--fast]`, in the directory of the project."""
     speed = 0.0 if "--fast" in argv else demo_speed(os.environ)
     cwd = Path.cwd()
-    screen = Screen(stdout(), os.environ, speed)
+    sys.stdout.reconfigure(encoding="utf-8", errors="replace")  # type: ignore[union-attr]
+    screen = Screen(sys.stdout, os.environ, speed)
     return Agent(screen, Hooks(os.environ.get("PMEM_HOOK", ""), cwd), cwd).play()
 
 

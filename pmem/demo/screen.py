@@ -1,22 +1,26 @@
-"""What the scripted agent shows on its terminal: words that appear as if typed, and boxes."""
+"""What the scripted agent shows on its terminal: words that appear as if typed, and banners."""
 
 from __future__ import annotations
 
-import shutil
-import sys
+import os
 import time
-from collections.abc import Callable, Iterable, Mapping
-from typing import TextIO
+from collections.abc import Callable, Mapping
+from typing import Any, TextIO
 
-from wcwidth import wcwidth
+from pmem.terminal.banner import render_banner, wants_colour
+from pmem.terminal.cells import width, wrap
 
-#: Seconds a character of a thought takes at speed 1.
-TYPING = 0.012
-MAX_COLUMNS = 88
+#: Seconds a character takes to appear at speed 1.
+TYPING = 0.014
+#: Lines are no longer than this, however wide the terminal.
+MAX_COLUMNS = 92
 
 
 class Screen:
-    """Prints to a stream, wrapped to its width. `speed` 2 is twice as fast, 0 waits for nothing."""
+    """Prints to a stream, wrapped to the terminal.
+
+    `speed` 2 is twice as fast as made to be watched, 0 waits for nothing.
+    """
 
     def __init__(
         self,
@@ -28,8 +32,8 @@ class Screen:
         self.out = out
         self.speed = speed
         self.sleep = sleep
-        self.colour = not env.get("NO_COLOR") and env.get("TERM") != "dumb"
-        self.columns = min(shutil.get_terminal_size().columns or 80, MAX_COLUMNS)
+        self.colour = wants_colour(env)
+        self.columns = min(_columns(out), MAX_COLUMNS)
 
     def pause(self, seconds: float) -> None:
         """Let the viewer read."""
@@ -37,87 +41,45 @@ class Screen:
         if self.speed > 0:
             self.sleep(seconds / self.speed)
 
-    def line(self, text: str = "", style: str = "") -> None:
-        """One logical line, wrapped."""
-        for part in wrap(text, self.columns) or [""]:
-            self.out.write(self.paint(part, style) + "\n")
+    def line(self, text: str = "", style: str = "", indent: str = "") -> None:
+        """One paragraph, at once."""
+        for part in wrap(text, self.columns - width(indent)):
+            self.out.write(self._paint(indent + part, style).rstrip() + "\n")
         self.out.flush()
 
-    def typed(self, text: str, style: str = "", first: str = "", rest: str = "") -> None:
-        """Words that appear one character after the other, under a mark."""
-        room = self.columns - width(first)
-        for n, part in enumerate(wrap(text, room)):
-            before, after = self.paint("\0", style).split("\0") if style else ("", "")
-            self.out.write(before + (first if n == 0 else rest))
+    def typed(self, text: str, mark: str, style: str = "") -> None:
+        """A paragraph under a mark, one character after the other."""
+        on, off = (f"\x1b[{style}m", "\x1b[0m") if style and self.colour else ("", "")
+        lead = mark
+        for part in wrap(text, self.columns - width(mark)):
+            self.out.write(on + lead)
             for char in part:
                 self.out.write(char)
                 self.pause(TYPING)
-            self.out.write(after + "\n")
+            self.out.write(off + "\n")
+            lead = " " * width(mark)
         self.out.flush()
 
     def output(self, text: str) -> None:
-        """What a command printed, set in."""
-        for line in text.splitlines():
-            for part in wrap(line, self.columns - 4) or [""]:
-                self.out.write("  " + self.paint(f"│ {part}", "2") + "\n")
+        """What a command printed, set in; lines are cut to the screen by wrapping."""
+        for line in text.rstrip("\n").split("\n") if text.strip() else ():
+            indent = line[: len(line) - len(line.lstrip(" "))]
+            for part in wrap(line.strip(), max(self.columns - 4 - len(indent), 8)):
+                self.out.write("  " + self._paint(f"│ {indent}{part}".rstrip(), "2") + "\n")
         self.out.flush()
 
-    def box(self, lines: Iterable[str], style: str) -> None:
-        """Lines in a border, by display width."""
-        room = self.columns - 4
-        parts = [part for line in lines for part in wrap(line, room) or [""]]
-        across = max((width(part) for part in parts), default=0)
-        self.out.write(self.paint("╭" + "─" * (across + 2) + "╮", style) + "\n")
-        for part in parts:
-            fill = " " * (across - width(part))
-            side = self.paint("│", style)
-            self.out.write(f"{side} {part}{fill} {side}\n")
-        self.out.write(self.paint("╰" + "─" * (across + 2) + "╯", style) + "\n")
+    def banner(self, text: str, citations: list[Mapping[str, Any]]) -> None:
+        """A reminder, as a person in a shell sees it too."""
+        drawn = render_banner({"text": text, "citations": citations}, self.columns, self.colour)
+        self.out.write(drawn.replace("\r\n", "\n"))
         self.out.flush()
 
-    def paint(self, text: str, style: str) -> str:
-        """The text in an SGR style such as `1;36`, plain where colours are off."""
+    def _paint(self, text: str, style: str) -> str:
         return f"\x1b[{style}m{text}\x1b[0m" if style and text and self.colour else text
 
 
-def width(text: str) -> int:
-    """Cells the text takes."""
-    return sum(max(wcwidth(char), 0) for char in text)
-
-
-def wrap(text: str, room: int) -> list[str]:
-    """The text in lines of at most `room` cells, broken at spaces where there are some.
-
-    >>> wrap("가나 다라마", 6)
-    ['가나', '다라마']
-    """
-    if width(text) <= room:
-        return [text] if text.strip() else []
-    lines: list[str] = []
-    line = ""
-    for word in text.split(" "):
-        candidate = f"{line} {word}" if line else word
-        if width(candidate) <= room:
-            line = candidate
-            continue
-        if line.strip():
-            lines.append(line)
-        while width(word) > room:
-            head = ""
-            for char in word:
-                if width(head + char) > room:
-                    break
-                head += char
-            lines.append(head)
-            word = word[len(head) :]
-        line = word
-    if line.strip():
-        lines.append(line)
-    return lines
-
-
-def stdout() -> TextIO:
-    """This process's stdout, which writes what it can whatever the locale."""
-    if hasattr(sys.stdout, "reconfigure"):
-        sys.stdout.reconfigure(encoding="utf-8", errors="replace")
-    return sys.stdout
+def _columns(out: TextIO) -> int:
+    try:
+        return os.get_terminal_size(out.fileno()).columns or 80
+    except (OSError, ValueError):
+        return 80

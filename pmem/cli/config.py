@@ -1,0 +1,138 @@
+"""`pmem config`: every setting, its value, where that is from; and changing one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pmem.cli.environment import Environment
+from pmem.cli.exits import Exit, Trouble
+from pmem.cli.options import directory_option, json_option
+from pmem.cli.project import project_of, settings_of
+from pmem.cli.words import shown
+
+if TYPE_CHECKING:
+    from pmem.store.project import Project
+    from pmem.store.settings import Settings
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  pmem config                    all settings, and where each value is from
+  pmem config interval           one value
+  pmem config interval 10        for this project, in .pmem/pmem.toml
+  pmem config --user quiet true  for all your projects
+  pmem config --unset interval
+
+What is said last wins: default, the user's config.toml, the project's pmem.toml, PMEM_* in the
+environment (PMEM_INTERVAL=10), an option of run or shell."""
+)
+@click.argument("key", required=False)
+@click.argument("value", required=False)
+@click.option("--user", is_flag=True, help="Change the user's own file, for all projects.")
+@click.option("--unset", is_flag=True, help="Take KEY out of the file.")
+@json_option
+@directory_option
+@click.pass_obj
+def config(
+    environment: Environment,
+    key: str | None,
+    value: str | None,
+    user: bool,
+    unset: bool,
+    as_json: bool,
+    directory: str | None,
+) -> None:
+    """Show the settings, show one, or change one."""
+    from pmem.store.knobs import KNOBS
+
+    if key is not None and key not in KNOBS:
+        raise click.BadParameter(f"there is no setting {key!r}; pmem config shows all")
+    project = project_of(environment, directory)
+    if value is not None or unset:
+        if key is None or (value is not None and unset):
+            raise click.UsageError("--unset takes a KEY and no value")
+        change(environment, project, key, value, user=user)
+        return
+    settings = settings_of(environment, project)
+    if as_json:
+        _write(environment, settings, key)
+    elif key is not None:
+        environment.write(words(getattr(settings, key)))
+    else:
+        _show(environment, settings)
+
+
+def change(
+    environment: Environment, project: Project, key: str, value: str | None, *, user: bool
+) -> None:
+    """Set KEY in the project's or the user's file, or take it out. Raises Trouble."""
+    from pmem.store.knobs import SettingsError
+    from pmem.store.places import config_file
+    from pmem.store.settings_file import set_project_value, set_value
+
+    path = config_file(environment.env) if user else project.settings
+    if path is None:
+        raise Trouble("there is no home directory for your settings", "set HOME")
+    try:
+        if user:
+            set_value(path, key, value)
+        else:
+            set_project_value(project, key, value)
+    except SettingsError as error:
+        raise Trouble(str(error), code=Exit.USAGE) from None
+    except OSError as error:
+        raise Trouble(f"cannot write {path}: {error.strerror or error}", "check it") from None
+    settings = settings_of(environment, project)
+    now = words(getattr(settings, key)) or "empty"
+    environment.say(f"{key} is {now}, from {_from(environment, settings, key)}")
+
+
+def words(value: Any) -> str:
+    """A value as it is typed after `pmem config KEY`.
+
+    >>> words(True), words(("op *", "vault *")), words(60.0)
+    ('true', 'op *, vault *', '60')
+    """
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, tuple):
+        return ", ".join(value)
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _from(environment: Environment, settings: Settings, key: str) -> str:
+    source = settings.sources[key]
+    return shown(Path(source), environment.cwd) if source.startswith("/") else source
+
+
+def _write(environment: Environment, settings: Settings, key: str | None) -> None:
+    from pmem.cli.tables import write_json
+    from pmem.store.knobs import KNOBS
+
+    told = {
+        name: {"value": getattr(settings, name), "source": settings.sources[name]}
+        for name in KNOBS
+        if key in (None, name)
+    }
+    write_json(environment, told)
+
+
+def _show(environment: Environment, settings: Settings) -> None:
+    from pmem.cli.tables import grid, show, text
+    from pmem.store.knobs import KNOBS
+
+    table = grid(("setting", "value", "from", "what for"))
+    for name, knob in KNOBS.items():
+        source = _from(environment, settings, name)
+        default = source.startswith("default")
+        table.add_row(
+            text(name, "cyan"),
+            text(words(getattr(settings, name)), "" if default else "bold"),
+            text(source, "dim" if default else ""),
+            text(knob.about, "dim"),
+        )
+    show(environment, table)
