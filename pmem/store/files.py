@@ -67,6 +67,11 @@ def stamp(name: str | Path, dir_fd: int | None = None) -> Stamp | None:
     return _stamp(info)
 
 
+def exists(name: str | Path, dir_fd: int | None = None) -> bool:
+    """Whether there is anything of that name, a link that leads nowhere included."""
+    return stamp(name, dir_fd) is not None
+
+
 def read_file(
     name: str | Path, dir_fd: int | None = None, *, limit: int = 1 << 25
 ) -> tuple[bytes, Stamp]:
@@ -90,8 +95,8 @@ def read_file(
         return file.read(), _stamp(info)
 
 
-def prepare(dir_fd: int, name: str, data: bytes) -> tuple[str, Stamp]:
-    """Write `data` to a new file (0600, on the disk) beside `name`, ready for `commit`.
+def prepare(dir_fd: int, name: str, data: bytes, *, sync: bool = True) -> tuple[str, Stamp]:
+    """Write `data` to a new file (0600) beside `name`, ready for `commit`; `sync`: to the disk.
 
     Returns its name and stamp. On any error nothing is left behind.
     """
@@ -104,7 +109,8 @@ def prepare(dir_fd: int, name: str, data: bytes) -> tuple[str, Stamp]:
             _give_to_owner(fd, dir_fd)
             file.write(data)
             file.flush()
-            os.fsync(fd)
+            if sync:
+                os.fsync(fd)
             return new, _stamp(os.fstat(fd))
     except BaseException:
         discard(dir_fd, new)
@@ -114,8 +120,6 @@ def prepare(dir_fd: int, name: str, data: bytes) -> tuple[str, Stamp]:
 def commit(dir_fd: int, new: str, name: str) -> None:
     """Put a prepared file in the place of `name`: whoever reads sees the old one or the new."""
     os.rename(new, name, src_dir_fd=dir_fd, dst_dir_fd=dir_fd)
-    with contextlib.suppress(OSError):  # some file systems cannot sync a directory
-        os.fsync(dir_fd)
 
 
 def discard(dir_fd: int, new: str) -> None:
@@ -131,12 +135,12 @@ def discard_stale(dir_fd: int, name: str) -> None:
             discard(dir_fd, entry)
 
 
-def write_file(path: Path, data: bytes) -> None:
+def write_file(path: Path, data: bytes, *, sync: bool = True) -> None:
     """Replace a file in one go, 0600; its directory is made if need be."""
     private_dir(path.parent)
     # The parent may be reached through links of the user's own (~/.config often is one).
     with opened_dir(path.parent.resolve()) as dir_fd:
-        new, _ = prepare(dir_fd, path.name, data)
+        new, _ = prepare(dir_fd, path.name, data, sync=sync)
         try:
             commit(dir_fd, new, path.name)
         except OSError:

@@ -42,7 +42,7 @@ class Knob:
     form: str = ""
 
     def check(self, value: Any) -> Value:
-        """The value in its own type, from TOML or a flag. Raises ValueError saying what it must be."""
+        """The value in its own type, from TOML or a flag. Raises ValueError: what it must be."""
         if isinstance(self.default, bool):
             if isinstance(value, bool):
                 return value

@@ -103,6 +103,8 @@ def ensure(project: Project) -> None:
     _must_be_ours(project.dir, named=True)
     if project.settings.exists():
         return
+    if project.dir.parent == project.root and not project.root.is_dir():
+        raise OSError(errno.ENOENT, "the project's directory is gone", os.fspath(project.root))
     _make(project.dir)
     from pmem.store import trust
 
@@ -189,6 +191,8 @@ def _must_be_ours(directory: Path, *, named: bool = False) -> None:
         return
     else:
         why = f"has no {MARK}, so it belongs to another tool"
+        if _exists(directory / "bank.toml"):
+            why += f" (or put an empty {MARK} into it, if the bank is pmem's)"
     raise ForeignDirectory(f"{directory} {why}; nothing in it was touched. {_ELSEWHERE}")
 
 

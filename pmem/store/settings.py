@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from pmem.store import places
@@ -82,10 +82,10 @@ def _from_files(project: Project, env: Mapping[str, str], remarks: list[str]) ->
     given: list[Given] = []
     own = places.config_file(env)
     if own is not None:
-        given.append(_from_file(os.fspath(own), _read(os.fspath(own))[0], remarks))
+        given.append(_from_file(os.fspath(own), _read(own, follow=True)[0], remarks))
     if not project.read_only:
         path = os.fspath(project.settings)
-        table, content = _read(path)
+        table, content = _read(project.settings)
         source, values = _from_file(path, table, remarks)
         running = sorted(name for name in values if KNOBS[name].runs)
         if running and not _trusted(project, content):
@@ -152,14 +152,12 @@ def _from_text(knob: Knob, text: str, where: str) -> Value:
         raise SettingsError(f"{where} {error}, not {text!r}") from None
 
 
-def _read(path: str) -> tuple[dict[str, Any], bytes]:
-    from pathlib import Path
-
+def _read(path: Path, *, follow: bool = False) -> tuple[dict[str, Any], bytes]:
     if not os.path.lexists(path):
         return {}, b""
     from pmem.store.settings_file import read_table
 
-    return read_table(Path(path))
+    return read_table(path, follow=follow)
 
 
 def _trusted(project: Project, content: bytes) -> bool:
@@ -169,6 +167,8 @@ def _trusted(project: Project, content: bytes) -> bool:
 
 
 def _meant(name: str) -> str:
+    import difflib
+
     close = difflib.get_close_matches(name, KNOBS, 1)
     return f"; did you mean {close[0]}?" if close else "; pmem config shows all"
 

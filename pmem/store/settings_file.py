@@ -13,14 +13,14 @@ from pmem.store.knobs import KNOBS, SettingsError, Value
 from pmem.store.project import Project, ensure
 
 
-def read_table(path: Path) -> tuple[dict[str, Any], bytes]:
+def read_table(path: Path, *, follow: bool = False) -> tuple[dict[str, Any], bytes]:
     """The file's keys and its bytes; a file that is not there is empty.
 
+    `follow`: it may be a symbolic link, as a user's own file in their dotfiles often is.
     Raises SettingsError if it cannot be read or is no TOML.
     """
     try:
-        # The user's own file may well be a link into their dotfiles; a project's may not.
-        content, _ = files.read_file(path if path.name != "config.toml" else path.resolve())
+        content, _ = files.read_file(path.resolve() if follow else path)
     except FileNotFoundError:
         return {}, b""
     except OSError as error:
@@ -28,7 +28,7 @@ def read_table(path: Path) -> tuple[dict[str, Any], bytes]:
     return _parse(content, path), content
 
 
-def set_value(path: Path, name: str, text: str | None) -> Value | None:
+def set_value(path: Path, name: str, text: str | None, *, follow: bool = False) -> Value | None:
     """Set a setting in a file from its words on the command line; None takes it out.
 
     All else in the file stays as it is. Returns the value. Raises SettingsError, and OSError
@@ -43,11 +43,13 @@ def set_value(path: Path, name: str, text: str | None) -> Value | None:
             value = knob.read(text)
         except ValueError as error:
             raise SettingsError(f"{name} {error}, not {text!r}") from None
-    table, content = read_table(path)
+    table, content = read_table(path, follow=follow)
     wanted = {key: thing for key, thing in table.items() if key != name}
     if value is not None:
         wanted[name] = list(value) if isinstance(value, tuple) else value
-    files.write_file(path.resolve(), _edited(content.decode(), name, wanted).encode())
+    if wanted != table:
+        edited = _edited(content.decode(), name, wanted)
+        files.write_file(path.resolve() if follow else path, edited.encode())
     return value
 
 
@@ -58,7 +60,7 @@ def set_project_value(project: Project, name: str, text: str | None) -> Value | 
     ensure(project)
     content, _ = files.read_file(project.settings)
     trusted = trust.is_trusted(project, content)
-    value = set_value(project.settings, name, text)
+    value = set_value(project.settings, name, text, follow=False)
     if trusted:
         trust.trust(project)
     return value
@@ -68,12 +70,10 @@ def _edited(text: str, name: str, wanted: Mapping[str, Any]) -> str:
     """The text with the one line changed; the smallest change after which it says `wanted`."""
     new = f"{toml_text.key(name)} = {toml_text.value(wanted[name])}" if name in wanted else None
     lines = text.split("\n")
-    for candidate in (
-        *_replaced(lines, name, new),
-        *([] if new is None else _uncommented(lines, name, new)),
-        *([] if new is None else [_inserted(lines, new)]),
-        [line for line in lines if new is not None or line],
-    ):
+    candidates = _replaced(lines, name, new)
+    if new is not None:
+        candidates += [*_uncommented(lines, name, new), _inserted(lines, new)]
+    for candidate in candidates:
         edited = "\n".join(candidate)
         if _says(edited, wanted):
             return edited if edited.endswith("\n") or not edited else edited + "\n"

@@ -12,6 +12,7 @@ from pmem.core.bank import (
     BankOp,
     Delete,
     Entry,
+    PutEntry,
     RecordAttempt,
     SaveKnowledge,
     SaveProcedural,
@@ -106,6 +107,8 @@ def tidy_op(op: BankOp) -> BankOp:
                 output=_output(op.output),
                 session=_line(op.session),
             )
+        case PutEntry():
+            return PutEntry(tidy_entry(op.entry))
 
 
 def tidy_entry(entry: Entry) -> Entry:

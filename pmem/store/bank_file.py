@@ -1,0 +1,275 @@
+"""BankFile: the bank in memory and in bank.toml, shared with other sessions and with editors.
+
+Memory answers at once. Operations are queued, and carried out again, under a lock, on what the
+file holds by the time it is written: so nothing that another session or a person wrote is lost.
+Whatever goes wrong with the file, the session keeps its memory and says so once.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections.abc import Iterable
+
+from pmem.core.bank import MAX_ENTRIES, BankOp, Entry, MemoryBank
+from pmem.store import bank_rescue, bank_toml, files, jsonl
+from pmem.store.bank_entry import to_table
+from pmem.store.evict import evict
+from pmem.store.project import ForeignDirectory, Project, ensure
+from pmem.store.tidy import tidy_op
+
+#: Seconds between two writes, and after one that failed.
+INTERVAL = 1.0
+RETRY = 5.0
+#: Seconds to wait for another writer: while the session runs, and at its end.
+PATIENCE = 0.1
+LAST_PATIENCE = 5.0
+
+NAME = "bank.toml"
+ARCHIVE = "archive.jsonl"
+#: Operations kept for a file that cannot be written; beyond these memory is merged whole.
+MAX_QUEUE = 5000
+
+
+class BankFile:
+    """A project's bank. `bank` may be another object after `refresh` and `flush`.
+
+    `notes` are sentences for the user, each said once; `problem` is why the file is not up to
+    date ("" if it is); the session adds to `cited` the ids that reminders cite.
+    """
+
+    def __init__(self, project: Project, *, max_entries: int = MAX_ENTRIES) -> None:
+        self.project = project
+        self.max_entries = max_entries
+        self.bank = MemoryBank()
+        self.notes: list[str] = []
+        self.problem = ""
+        self.cited: set[str] = set()
+        self._queue: list[BankOp] = []
+        self._leaving: list[tuple[Entry, str]] = []
+        self._rendered: bank_toml.Rendered = {}
+        self._seen: files.Stamp | None = None
+        self._place: tuple[int, int] | None = None
+        self._broken: files.Stamp | None = None
+        self._dirty = False
+        self._not_before = 0.0
+        if not project.read_only:
+            self._open()
+
+    @property
+    def path(self) -> str:
+        """Where bank.toml lies, whether it exists yet or not."""
+        return os.fspath(self.project.bank)
+
+    def apply(self, ops: Iterable[BankOp]) -> list[str]:
+        """Carry out operations in memory now, in the file later.
+
+        Returns a sentence for each that could not be carried out (an id without a letter).
+        """
+        refused = []
+        for given in ops:
+            op = tidy_op(given)
+            try:
+                self.bank.apply(op)
+            except ValueError as error:
+                refused.append(str(error))
+                continue
+            self._queue.append(op)
+        self._stay_bounded()
+        return refused
+
+    def refresh(self) -> bool:
+        """Read the file again if somebody else changed it; True if it was. Costs a stat if not."""
+        if self.project.read_only:
+            return False
+        stamp = files.stamp(self.project.bank)
+        if stamp is None or stamp in (self._seen, self._broken):
+            return False
+        try:
+            with files.opened_dir(self.project.dir) as dir_fd:
+                return self._catch_up(dir_fd)
+        except bank_toml.NewerSchema as error:
+            self._broken = stamp
+            self._fail(error)
+        except (bank_toml.BankError, files.NotAFile):
+            self._broken, self._dirty = stamp, True  # the next flush puts it aside
+        except OSError:
+            pass  # removed this very moment; `flush` sees to it
+        return False
+
+    def wait(self, now: float) -> float | None:
+        """Seconds until `flush` should be called, None if there is nothing to do.
+
+        `now` is a time of the monotonic clock.
+        """
+        if not self._pending():
+            return None
+        return max(0.0, self._not_before - now)
+
+    def due(self, now: float) -> bool:
+        """Whether `flush` should be called now."""
+        return self.wait(now) == 0.0
+
+    def flush(self, patience: float = PATIENCE) -> bool:
+        """Bring the file up to date; True if it is. `patience` is for other writers, in seconds.
+
+        Never raises for what is wrong with the file: see `problem` and `notes`.
+        """
+        if self.project.read_only or not self._pending():
+            return not self.problem
+        self._not_before = time.monotonic() + INTERVAL
+        try:
+            self._write(patience)
+        except files.Busy as error:
+            self.problem = str(error)
+            return False
+        except (OSError, ForeignDirectory, bank_toml.NewerSchema) as error:
+            self._not_before += RETRY - INTERVAL
+            self._fail(error)
+            return False
+        self.problem = ""
+        return True
+
+    def close(self) -> bool:
+        """Flush for the last time, waiting longer for others; True if the file is up to date."""
+        if not self._pending() or self.flush(LAST_PATIENCE):
+            return True
+        self._say(f"the last changes are not in {self.path}: {self.problem}")
+        return False
+
+    # -- reading ----------------------------------------------------------------------------
+
+    def _open(self) -> None:
+        try:
+            with files.opened_dir(self.project.dir) as dir_fd:
+                self._catch_up(dir_fd)
+        except FileNotFoundError:
+            return
+        except (bank_toml.NewerSchema, NotADirectoryError) as error:
+            self._fail(error)
+        except (bank_toml.BankError, files.NotAFile):
+            self.bank = bank_rescue.last_good(self.project.state)
+            self._dirty = True
+            self.flush()
+        except OSError as error:
+            self._fail(error)
+
+    def _catch_up(self, dir_fd: int) -> bool:
+        """Take in what the file holds beyond what we knew; True if there was anything.
+
+        Raises BankError, NotAFile or OSError; memory is as it was then.
+        """
+        place = bank_rescue.place(dir_fd)
+        if files.stamp(NAME, dir_fd) in (None, self._seen):
+            self._place = self._place or place
+            return False
+        content, stamp = files.read_file(NAME, dir_fd)
+        remarks: list[str] = []
+        fresh = bank_rescue.read(content, remarks)
+        for op in self._queue:
+            with contextlib.suppress(ValueError):
+                fresh.apply(op)
+        if self._place is not None and place != self._place:
+            bank_rescue.take_over(fresh, self.bank)  # another session began it anew
+            self._dirty = True
+        self.bank, self._seen, self._place, self._broken = fresh, stamp, place, None
+        self._leaving.clear()
+        for remark in remarks:
+            self._say(f"{self.path}: {remark}")
+        return True
+
+    # -- writing ----------------------------------------------------------------------------
+
+    def _pending(self) -> bool:
+        if self._queue or self._dirty or self._leaving:
+            return True
+        # `git clean` and its like take the file away under a running session.
+        return self._seen is not None and files.stamp(self.project.bank) is None
+
+    def _write(self, patience: float) -> None:
+        ensure(self.project)
+        with (
+            files.opened_dir(self.project.dir) as dir_fd,
+            files.locked(dir_fd, self.project.state / "lock", patience),
+        ):
+            files.discard_stale(dir_fd, NAME)
+            for _ in range(20):
+                self._catch_up_or_put_aside(dir_fd)
+                self._leaving += evict(self.bank, self.max_entries, self.cited)
+                data = bank_toml.dumps(self.bank, self._rendered).encode()
+                new, stamp = files.prepare(dir_fd, NAME, data)
+                if files.stamp(NAME, dir_fd) in (None, self._seen):
+                    break
+                files.discard(dir_fd, new)  # an editor, which takes no lock, was faster
+            else:
+                raise files.Busy("something keeps writing to it")
+            try:
+                self._archive(dir_fd)
+                files.commit(dir_fd, new, NAME)
+            except OSError:
+                files.discard(dir_fd, new)
+                raise
+            self._seen, self._place = stamp, bank_rescue.place(dir_fd)
+        self._queue.clear()
+        self._dirty = False
+        with contextlib.suppress(OSError):
+            bank_rescue.keep_copy(self.project.state, data)
+
+    def _catch_up_or_put_aside(self, dir_fd: int) -> None:
+        try:
+            self._catch_up(dir_fd)
+        except bank_toml.NewerSchema:
+            raise
+        except (bank_toml.BankError, files.NotAFile) as error:
+            why = error.strerror if isinstance(error, OSError) else str(error)
+            aside = bank_rescue.put_aside(dir_fd, NAME)
+            self._seen = self._broken = None
+            self._say(
+                f"{self.path} could not be read ({why}); it is kept as {aside},"
+                f" and the last good bank ({len(self.bank.entries)} entries) is used"
+            )
+
+    def _archive(self, dir_fd: int) -> None:
+        """Append what left the bank to archive.jsonl, before the bank without it is in place."""
+        if not self._leaving:
+            return
+        now = round(time.time(), 3)
+        lines = b"".join(
+            jsonl.encode(
+                {"time": now, "reason": reason, "section": entry.section, **to_table(entry)}
+            )
+            for entry, reason in self._leaving
+        )
+        fd = files.open_append(ARCHIVE, dir_fd)
+        try:
+            jsonl.append(fd, lines)
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+        self._leaving.clear()
+
+    def _stay_bounded(self) -> None:
+        """However long nothing can be written, memory does not grow without end."""
+        if self.project.read_only:
+            self._queue.clear()
+        elif len(self._queue) > MAX_QUEUE:
+            del self._queue[: -MAX_QUEUE // 2]
+            self._place = (-1, 0)  # whatever the file holds then, ours is put into it
+        if len(self.bank.entries) > 2 * self.max_entries:
+            self._leaving += evict(self.bank, self.max_entries, self.cited)
+            if self.project.read_only:
+                self._leaving.clear()
+        del self._leaving[:-MAX_QUEUE]
+
+    def _fail(self, error: Exception) -> None:
+        reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
+        self.problem = reason
+        kept = "this session's memory is kept, and tried again"
+        if isinstance(error, bank_toml.NewerSchema):
+            kept = "the file was not touched; upgrade pmem, or use another place with --dir"
+        self._say(f"{self.path} cannot be used: {reason}; {kept}")
+
+    def _say(self, note: str) -> None:
+        if note not in self.notes:
+            self.notes.append(note)

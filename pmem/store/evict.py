@@ -1,0 +1,59 @@
+"""What leaves the bank when it is full: what is least likely to be needed, oldest first."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+
+from pmem.core.bank import Entry, MemoryBank, describe
+
+#: Tags of what must be obeyed.
+BINDING = frozenset({"constraint", "requirement", "user"})
+
+#: Why an entry left, by rank; the later ones only leave when nothing else is there.
+REASONS = ("plain success", "old failure", "cited or refined", "remedy", "kept longest")
+
+
+def evict(bank: MemoryBank, limit: int, cited: Collection[str] = ()) -> list[tuple[Entry, str]]:
+    """Take entries out of the bank until `limit` are left; returns them with the reason.
+
+    `cited` are ids that reminders cited; what other entries name counts as cited too.
+    """
+    surplus = len(bank.entries) - limit
+    if surplus <= 0:
+        return []
+    named = {*cited, *_named(bank)}
+    order = {id: n for n, id in enumerate(bank.entries)}
+    ranked = sorted(
+        bank.entries.values(),
+        key=lambda e: (rank(e, e.id in named), e.session, e.last_step or 0, order[e.id]),
+    )
+    leaving = [(entry, REASONS[rank(entry, entry.id in named)]) for entry in ranked[:surplus]]
+    for entry, _ in leaving:
+        bank.remove(entry.id)
+    return leaving
+
+
+def rank(entry: Entry, cited: bool = False) -> int:
+    """How long an entry stays: 0 leaves first."""
+    if entry.when or entry.source == "user" or not BINDING.isdisjoint(entry.tags):
+        return 4
+    if entry.section == "knowledge":
+        return 2
+    passed = entry.outcome == "succeeded"
+    failed_before = bool(entry.failed_steps or entry.failure)
+    refined = bool(entry.content) and entry.content != describe(entry)
+    if (passed and failed_before) or (not passed and entry.passed_steps):
+        return 3
+    if cited or refined or entry.outcome not in ("failed", "succeeded"):
+        return 2
+    return 0 if passed else 1
+
+
+def _named(bank: MemoryBank) -> set[str]:
+    """Words of the texts that a mind wrote; those that are ids name their entries."""
+    texts = [bank.status]
+    for entry in bank.entries.values():
+        if entry.section == "knowledge" or entry.content != describe(entry):
+            texts.append(entry.content)
+    return {word.rstrip(".-") for word in re.findall(r"[\w.-]+", "\n".join(texts).lower())}
