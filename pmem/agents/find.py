@@ -11,8 +11,6 @@ from pathlib import Path
 USUAL = (
     "~/.local/bin",
     "~/bin",
-    "/usr/local/bin",
-    "/opt/homebrew/bin",
     "~/.npm-global/bin",
     "~/.npm/bin",
     "~/.volta/bin",
@@ -22,6 +20,8 @@ USUAL = (
     "~/.yarn/bin",
     "~/.nvm/versions/node/*/bin",
     "~/.local/share/fnm/node-versions/*/installation/bin",
+    "/usr/local/bin",
+    "/opt/homebrew/bin",
 )
 
 
