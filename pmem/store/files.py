@@ -174,10 +174,10 @@ def locked(dir_fd: int, fallback: Path, patience: float) -> Iterator[None]:
     """
     own = -1
     try:
-        if not _lock(dir_fd, patience):
+        if not lock(dir_fd, patience):
             private_dir(fallback.parent)
             own = open_append(fallback)
-            _lock(own, patience)
+            lock(own, patience)
         yield
     finally:
         if own >= 0:
@@ -187,7 +187,11 @@ def locked(dir_fd: int, fallback: Path, patience: float) -> Iterator[None]:
                 fcntl.flock(dir_fd, fcntl.LOCK_UN)
 
 
-def _lock(fd: int, patience: float) -> bool:
+def lock(fd: int, patience: float) -> bool:
+    """Lock an open file until it is closed; False where the file system knows no locks.
+
+    Raises Busy after `patience` seconds.
+    """
     deadline = time.monotonic() + patience
     pause = 0.001
     while True:
