@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from contextlib import redirect_stdout
 from importlib import import_module
 from typing import Any, NoReturn
 
@@ -117,7 +118,8 @@ def _unknown(name: str) -> str:
 def run(args: Sequence[str], environment: Environment) -> int:
     """Carry out one command line and return the exit code; never raises."""
     try:
-        result = pmem.main(list(args), "pmem", standalone_mode=False, obj=environment)
+        with redirect_stdout(environment.stdout):  # where click prints its help
+            result = pmem.main(list(args), "pmem", standalone_mode=False, obj=environment)
         environment.stdout.flush()
         return int(result or 0)
     except Trouble as trouble:

@@ -1,0 +1,185 @@
+"""`pmem log`: what a session did and what was decided, now or as it happens."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pmem.cli.environment import Environment
+from pmem.cli.exits import Exit, Trouble
+from pmem.cli.options import directory_option, json_option
+from pmem.cli.project import project_of
+
+if TYPE_CHECKING:
+    from pmem.store.project import Project
+
+#: Seconds between two looks at a log that is followed.
+PAUSE = 0.25
+
+
+@click.command(
+    epilog="""\b
+Examples:
+  pmem log                       the newest session's steps, and what was said between them
+  pmem log 20261130-114207       another one, by (the beginning of) its id; pmem status has them
+  pmem log --decisions           every decision, the silent ones too, and why
+  pmem log -f                    as it happens, in another terminal
+  pmem log --json | tail -n 1    one step a line
+
+With --json a step is the neutral line that replay reads; with --decisions it is one decision."""
+)
+@click.argument("session", required=False)
+@click.option("--decisions", is_flag=True, help="What was decided instead of what was done.")
+@click.option("--follow", "-f", is_flag=True, help="Go on until the session ends.")
+@json_option
+@directory_option
+@click.pass_obj
+def log(
+    environment: Environment,
+    session: str | None,
+    decisions: bool,
+    follow: bool,
+    as_json: bool,
+    directory: str | None,
+) -> None:
+    """Show the steps of SESSION (an id, or a path), by default of the newest one here."""
+    from pmem.cli.log_view import Lines
+    from pmem.cli.tables import write_json
+
+    project = project_of(environment, directory)
+    place = find_session(environment, project, session, follow=follow)
+    if place is None:
+        environment.say("nothing was recorded here yet; start with: pmem run CMD, or pmem shell")
+        return
+    lines = Lines(environment)
+    for step, decision in records(place, decisions=decisions, both=not as_json, follow=follow):
+        if as_json:
+            write_json(environment, step or decision, one_line=True)
+        elif step is not None:
+            environment.write(lines.step(step))
+        elif decision is not None:
+            environment.write(lines.decision(decision) if decisions else lines.said(decision))
+        environment.stdout.flush()
+
+
+def find_session(
+    environment: Environment, project: Project, named: str | None, *, follow: bool
+) -> Path | None:
+    """The directory (or the file) of a session, None if there is none yet.
+
+    When following, waits for one that runs. Raises Trouble for a name that fits none or several.
+    """
+    from pmem.store.sessions import list_sessions
+
+    if named is not None:
+        path = environment.cwd / Path(named).expanduser()
+        if path.exists():
+            return path
+        found = [s for s in list_sessions(project) if s.id.startswith(named)]
+        exact = [s for s in found if s.id == named] or found
+        if len(exact) == 1:
+            return exact[0].path
+        what = f"several sessions begin with {named}" if found else f"there is no session {named}"
+        raise Trouble(what, "pmem status shows them", Exit.MISSING)
+    waiting = False
+    while True:
+        sessions = list_sessions(project)
+        running = [s for s in sessions if s.live]
+        if not follow:
+            worth = [s for s in sessions if s.live or s.steps] or sessions
+            return worth[0].path if worth else None
+        if running:
+            return running[0].path
+        if not waiting:
+            environment.say("no session is running here; waiting for one (ctrl-C to leave)")
+            waiting = True
+        time.sleep(PAUSE)
+
+
+def records(
+    place: Path, *, decisions: bool, both: bool, follow: bool
+) -> Iterator[tuple[dict[str, Any] | None, dict[str, Any] | None]]:
+    """Steps, or decisions, in order; with `both`, what was said stands between the steps.
+
+    When following, goes on with what is appended until the session has ended.
+    """
+    folder = place if place.is_dir() else place.parent
+    steps = Tail(place if place.is_file() else folder / "steps.jsonl")
+    decided = Tail(folder / "decisions.jsonl")
+    while True:
+        running = follow and is_running(place)
+        if decisions:
+            yield from ((None, record) for record in decided.new())
+        else:
+            said = decided.new() if both else []
+            reminders = [d for d in said if d.get("decision") == "remind"]
+            yield from between([s for s in map(neutral, steps.new()) if s is not None], reminders)
+        if not running:
+            return
+        time.sleep(PAUSE)
+
+
+def between(
+    steps: list[dict[str, Any]], said: list[dict[str, Any]]
+) -> Iterator[tuple[dict[str, Any] | None, dict[str, Any] | None]]:
+    """Steps with what was said before each; what was said after the last one stands at the end."""
+    said = list(said)
+    for step in steps:
+        while said and said[0].get("before_step", 0) <= step["step"]:
+            yield None, said.pop(0)
+        yield step, None
+    yield from ((None, record) for record in said)
+
+
+def neutral(record: dict[str, Any]) -> dict[str, Any] | None:
+    """The neutral line of a step, None for the header and for what is no step."""
+    from pmem.core.step import Step
+
+    try:
+        return Step.from_json(record).to_json()
+    except ValueError:
+        return None
+
+
+class Tail:
+    """The records of a file of JSON lines, and later those that were appended since."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._read = 0
+
+    def new(self) -> list[dict[str, Any]]:
+        """Whole lines not returned before; torn ones are skipped. Raises Trouble."""
+        try:
+            with self.path.open("rb") as file:
+                file.seek(self._read)
+                whole = file.read().rpartition(b"\n")[0]
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            raise Trouble(f"cannot read {self.path}: {error.strerror or error}") from None
+        self._read += len(whole) + 1 if whole else 0
+        found = []
+        for line in whole.split(b"\n"):
+            try:
+                record = json.loads(line)
+            except (ValueError, RecursionError):
+                continue
+            if isinstance(record, dict):
+                found.append(record)
+        return found
+
+
+def is_running(place: Path) -> bool:
+    """Whether the session of this directory still runs."""
+    from pmem.store.sessions import session_info
+
+    try:
+        return place.is_dir() and session_info(place).live
+    except FileNotFoundError:
+        return False
