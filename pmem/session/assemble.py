@@ -24,8 +24,8 @@ def assemble(
 ) -> tuple[Session, BankFile, SessionLog]:
     """A session on this project's files, ready for its first event."""
     project, settings = config.project, config.settings
-    bank_file = BankFile(project)
-    session_id = new_session_id(time.time(), config.agent)
+    bank_file = BankFile(project, max_entries=settings.max_entries)
+    session_id = new_session_id(time.time(), config.agent, project.state)
     log = SessionLog(
         project.state,
         session_id,

@@ -123,6 +123,7 @@ def serve(
     """Run one session to its end: the loop, then the bank is flushed and the summary sent."""
     from pmem.session.assemble import assemble
     from pmem.session.server import Server
+    from pmem.store.sessions import prune
 
     link = Link(link_socket)
     session, bank_file, log = assemble(config, env)
@@ -151,6 +152,9 @@ def serve(
         link.send({"type": "summary", **summary(session, config)})
         link.drain(1.0)
         link.close()
+        prune(
+            config.project, keep_days=config.settings.keep_days, keep_mb=config.settings.keep_mb
+        )
 
 
 def summary(session: Any, config: SessionConfig) -> dict[str, Any]:

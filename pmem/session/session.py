@@ -40,14 +40,17 @@ from pmem.session.record import citations, decision_record
 class BankHolder(Protocol):
     """Where the bank lives: a file, or memory only in a replay."""
 
-    @property
-    def bank(self) -> MemoryBank: ...
+    bank: MemoryBank
+    #: Ids that reminders cite: they stay when the bank is full.
+    cited: set[str]
 
-    def refresh(self) -> None:
-        """Take in what others wrote since."""
+    def refresh(self) -> bool:
+        """Take in what others wrote since; True if there was anything."""
+        ...
 
-    def apply(self, ops: Sequence[BankOp]) -> None:
+    def apply(self, ops: Sequence[BankOp]) -> object:
         """Carry operations out now; on disk they may follow later."""
+        ...
 
 
 class Log(Protocol):
@@ -56,6 +59,10 @@ class Log(Protocol):
     def step(self, step: Step) -> None: ...
 
     def decision(self, record: dict[str, Any]) -> None: ...
+
+    def describe(self, *, task: str) -> None:
+        """The task is known now."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +124,8 @@ class Session:
 
     def handle(self, event: Event, channel: Channel) -> Answer:
         """Take one event in and say what to answer: at most one reminder, mostly nothing."""
-        self.outside.bank.refresh()
+        if self.outside.bank.refresh():
+            self._arm()
         match event:
             case Proposed(action, agent_id):
                 return self._proposed(self._lane(agent_id), self._clean_action(action), channel)
@@ -157,6 +165,7 @@ class Session:
     def _said_by_user(self, lane: Lane, text: str, channel: Channel) -> Answer:
         if not self.task:
             self.task = lane.trajectory.task = self.outside.redact(text)
+            self.outside.log.describe(task=self.task)
         self._open(lane)
         step = Step(0, "user", "", text, agent_id=lane.agent_id, started=self.outside.clock())
         return self._take_in(lane, self._numbered(step), channel)
@@ -224,6 +233,7 @@ class Session:
                 lane.held.add(verdict.cause)
                 delivery = Delivery.BEFORE
             lane.said.add(verdict, moment)
+            self.outside.bank.cited.update(verdict.entries)
             lane.watches.spoke(verdict)
             self.tally.reminders += 1
             self.tally.holds += held

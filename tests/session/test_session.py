@@ -30,8 +30,14 @@ class Kept:
         self.bank = MemoryBank()
         self.steps: list[Step] = []
         self.decisions: list[dict[str, Any]] = []
+        self.cited: set[str] = set()
+        self.task = ""
 
-    def refresh(self) -> None: ...
+    def refresh(self) -> bool:
+        return False
+
+    def describe(self, *, task: str) -> None:
+        self.task = task
 
     def apply(self, ops: Sequence[BankOp]) -> None:
         for op in ops:
