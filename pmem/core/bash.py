@@ -1,0 +1,354 @@
+"""Reads a shell line into the tree of `syntax`, with tree-sitter-bash.
+
+This is the one place that knows tree-sitter; it is loaded when the first line is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from pmem.core.spelling import Fragment, spell
+from pmem.core.syntax import (
+    Block,
+    Group,
+    Item,
+    Node,
+    Pipeline,
+    Redirect,
+    Sequence,
+    Simple,
+    Unread,
+    Word,
+    in_background,
+    literal,
+    redirected,
+    short_hash,
+    spliced,
+)
+
+if TYPE_CHECKING:
+    from tree_sitter import Node as TreeNode
+    from tree_sitter import Parser
+
+#: Bytes of a line that are parsed; what comes after is only hashed.
+MAX_PARSED = 64 * 1024
+#: Nesting that is followed; deeper parts are `Unread`.
+MAX_DEPTH = 60
+#: Lines up to this many characters are kept as read.
+_CACHED = 8 * 1024
+
+
+def read(line: str) -> Sequence:
+    """The tree of a shell line. Any string is fine; nothing is raised."""
+    return _kept(line) if len(line) <= _CACHED else _read(line)
+
+
+@lru_cache(maxsize=1024)
+def _kept(line: str) -> Sequence:
+    return _read(line)
+
+
+def _read(line: str) -> Sequence:
+    source = line.encode("utf-8", "replace").replace(b"\0", b" ").replace(b"\r\n", b"\n")
+    rest = source[MAX_PARSED:]
+    source = source[:MAX_PARSED]
+    try:
+        sequence = _Reader(source).sequence(_parser().parse(source).root_node, 0)
+    except (RecursionError, ValueError):
+        sequence = Sequence((Item("", Unread(source.decode("utf-8", "replace"))),))
+    if rest:
+        sequence = Sequence((*sequence.items, Item(";", Unread(f"#{short_hash(rest)}"))))
+    return sequence
+
+
+@lru_cache(maxsize=1)
+def _parser() -> Parser:
+    import tree_sitter
+    import tree_sitter_bash
+
+    return tree_sitter.Parser(tree_sitter.Language(tree_sitter_bash.language()))
+
+
+_BLOCKS = {
+    "for_statement": "for",
+    "c_style_for_statement": "for",
+    "while_statement": "while",
+    "if_statement": "if",
+    "case_statement": "case",
+    "function_definition": "function",
+}
+_CLAUSES = frozenset({"do_group", "elif_clause", "else_clause", "case_item"})
+_STATEMENTS = frozenset(
+    {
+        "command",
+        "declaration_command",
+        "unset_command",
+        "test_command",
+        "variable_assignment",
+        "variable_assignments",
+        "redirected_statement",
+        "negated_command",
+        "pipeline",
+        "list",
+        "subshell",
+        "compound_statement",
+        "ERROR",
+        *_BLOCKS,
+    }
+)
+_PLAIN = frozenset({"word", "number", "variable_name", "extglob_pattern", "regex"})
+_WORDS = frozenset(
+    {
+        "string",
+        "raw_string",
+        "ansi_c_string",
+        "concatenation",
+        "simple_expansion",
+        "expansion",
+        "arithmetic_expansion",
+        "command_substitution",
+        "process_substitution",
+        *_PLAIN,
+    }
+)
+
+
+class _Reader:
+    """Turns tree-sitter's nodes of one source into ours."""
+
+    def __init__(self, source: bytes) -> None:
+        self.source = source
+
+    def text(self, node: TreeNode) -> str:
+        return self.source[node.start_byte : node.end_byte].decode("utf-8", "replace")
+
+    def sequence(self, node: TreeNode, depth: int) -> Sequence:
+        """The statements among a node's children; operators, comments and brackets are not."""
+        return _sequence(list(self._run(node.children, depth)))
+
+    def _run(self, children: list[TreeNode], depth: int) -> list[Item]:
+        items: list[Item] = []
+        joined = ";"
+        for child in children:
+            if child.type in ("&&", "||"):
+                joined = child.type
+            elif child.type == "&" and items:
+                items = in_background(items)
+            elif child.type in _STATEMENTS:
+                for statement in self._statements(child, depth + 1):
+                    items.extend(spliced(joined, statement))
+                    joined = ";"
+        return items
+
+    def _statements(self, node: TreeNode, depth: int) -> Iterator[Node]:
+        """A statement; two where tree-sitter takes assignments on a line of their own for a
+        prefix of the next line's command."""
+        children = node.children
+        if node.type == "command" and children[0].type == "variable_assignment":
+            cut = next((i for i, c in enumerate(children) if c.type != "variable_assignment"), 0)
+            gap = self.source[children[cut - 1].end_byte : children[cut].start_byte]
+            if cut and b"\n" in gap.replace(b"\\\n", b""):
+                yield self._simple(children[:cut], depth)
+                yield self._simple(children[cut:], depth)
+                return
+        yield self.statement(node, depth)
+
+    def statement(self, node: TreeNode, depth: int) -> Node:
+        kind = node.type
+        if depth > MAX_DEPTH or kind == "ERROR":
+            return Unread(self.text(node))
+        if kind in _BLOCKS:
+            return Block(_BLOCKS[kind], tuple(self._pieces(node, depth)))
+        if kind == "list":
+            return self.sequence(node, depth)
+        if kind == "pipeline":
+            return self._pipeline(node, depth)
+        if kind == "redirected_statement":
+            return self._redirected(node, depth)
+        if kind == "negated_command":
+            return Pipeline(tuple(i.node for i in self._run(node.children, depth)), negated=True)
+        if kind in ("subshell", "compound_statement"):
+            text = self.text(node)
+            if text.startswith("(("):
+                return Simple((literal(text),))
+            return Group(text[:1], self.sequence(node, depth))
+        if kind == "test_command":
+            return Simple(tuple(self._leaves(node, depth)))
+        if kind in ("variable_assignment", "variable_assignments"):
+            nodes = [node] if kind == "variable_assignment" else node.named_children
+            return Simple(assignments=tuple(self._word(each, depth) for each in nodes))
+        return self._simple(node.children, depth)
+
+    def _pipeline(self, node: TreeNode, depth: int) -> Node:
+        parts: list[Node] = []
+        for child in node.children:
+            if child.type in _STATEMENTS:
+                part = self.statement(child, depth + 1)
+                if isinstance(part, Pipeline) and not part.negated:
+                    parts.extend(part.parts)
+                else:
+                    parts.append(part)
+        return Pipeline(tuple(parts)) if len(parts) != 1 else parts[0]
+
+    def _redirected(self, node: TreeNode, depth: int) -> Node:
+        body: Node = Simple()
+        redirects: list[Redirect] = []
+        after: list[Item] = []
+        for child in node.children:
+            if child.type.endswith("_redirect"):
+                redirects.extend(self._redirect(child, depth))
+                if child.type == "heredoc_redirect":
+                    after.extend(self._after_heredoc(child, depth))
+            elif child.type in _STATEMENTS:
+                body = self.statement(child, depth + 1)
+        body = redirected(body, tuple(redirects))
+        for item in after:
+            if item.joined == "|":
+                tail = item.node.parts if isinstance(item.node, Pipeline) else (item.node,)
+                head = body.parts if isinstance(body, Pipeline) else (body,)
+                body = Pipeline((*head, *tail))
+            else:
+                body = Sequence((*spliced("", body), *spliced(item.joined, item.node)))
+        return body
+
+    def _after_heredoc(self, node: TreeNode, depth: int) -> Iterator[Item]:
+        """What stands after `<<EOF` on its line: `| …` or `&& …`."""
+        joined = ";"
+        for child in node.children:
+            if child.type in ("&&", "||"):
+                joined = child.type
+            elif child.type in _STATEMENTS:
+                pipe = child.type == "pipeline"
+                yield Item("|" if pipe else joined, self.statement(child, depth + 1))
+
+    def _redirect(self, node: TreeNode, depth: int) -> Iterator[Redirect]:
+        if node.type == "heredoc_redirect":
+            body = b""
+            for child in node.children:
+                if child.type == "heredoc_body":
+                    body = self.source[child.start_byte : child.end_byte]
+                elif child.type.endswith("_redirect"):
+                    yield from self._redirect(child, depth)
+            yield Redirect("<<", literal(short_hash(body)))
+            return
+        descriptor, operator = "", ""
+        for child in node.children:
+            if child.type == "file_descriptor":
+                descriptor = self.text(child)
+            elif not operator and not child.is_named:
+                operator = child.type
+                if operator in (">&-", "<&-"):
+                    yield Redirect(descriptor + operator[:2], literal("-"))
+            else:
+                yield Redirect(descriptor + operator, self._word(child, depth))
+
+    def _simple(self, children: list[TreeNode], depth: int) -> Node:
+        words: list[Word] = []
+        assignments: list[Word] = []
+        redirects: list[Redirect] = []
+        timed: Node | None = None
+        for child in children:
+            kind = child.type
+            if kind == "variable_assignment" and not words:
+                assignments.append(self._word(child, depth))
+            elif kind.endswith("_redirect"):
+                redirects.extend(self._redirect(child, depth))
+            elif kind in ("subshell", "compound_statement"):  # time ( … )
+                timed = self.statement(child, depth + 1)
+            else:
+                words.append(self._word(child, depth))
+        if timed is not None:
+            return redirected(timed, tuple(redirects))
+        return Simple(tuple(words), tuple(assignments), tuple(redirects))
+
+    def _pieces(self, node: TreeNode, depth: int) -> Iterator[str | Sequence]:
+        """A block's own words as text, its statements as sequences, in the order written."""
+        if depth > MAX_DEPTH:
+            yield self.text(node)
+            return
+        run: list[TreeNode] = []
+        for child in node.children:
+            if child.type in (";", "\n", "comment"):
+                continue
+            if (child.type in _STATEMENTS and child.type != "compound_statement") or (
+                run and child.type in ("&", "&&", "||")
+            ):
+                run.append(child)
+                continue
+            if run:
+                yield _sequence(self._run(run, depth))
+                run = []
+            if child.type in _CLAUSES:
+                yield from self._pieces(child, depth + 1)
+            elif child.type == "compound_statement":
+                yield Sequence((Item("", self.statement(child, depth + 1)),))
+            elif child.is_named:
+                yield self._word(child, depth).text
+            else:
+                yield self.text(child).strip()
+        if run:
+            yield _sequence(self._run(run, depth))
+
+    def _leaves(self, node: TreeNode, depth: int) -> Iterator[Word]:
+        for child in node.children:
+            if child.type in _WORDS or not child.child_count or depth > MAX_DEPTH:
+                yield self._word(child, depth)
+            else:
+                yield from self._leaves(child, depth + 1)
+
+    def _word(self, node: TreeNode, depth: int) -> Word:
+        return spell(list(self._fragments(node, depth, quoted=False)))
+
+    def _fragments(self, node: TreeNode, depth: int, quoted: bool) -> Iterator[Fragment]:
+        kind = node.type
+        plain = "quoted" if quoted else "plain"
+        if kind in _PLAIN:
+            yield Fragment(self.text(node), plain)
+        elif kind == "raw_string":
+            yield Fragment(self.text(node)[1:-1], "raw")
+        elif kind == "ansi_c_string":
+            yield Fragment(self.text(node)[2:-1], "ansi")
+        elif depth > MAX_DEPTH:
+            yield Fragment(self.text(node), "expansion")
+        elif kind in ("command_substitution", "process_substitution"):
+            opening = "$(" if kind == "command_substitution" else self.text(node).lstrip()[:2]
+            yield Fragment(opening, "script", (self.sequence(node, depth + 1),))
+        elif kind in ("simple_expansion", "expansion", "arithmetic_expansion"):
+            scripts = tuple(self._scripts(node, depth))
+            yield Fragment(self.text(node).lstrip(), "expansion", scripts)
+        elif node.child_count:
+            yield from self._joined(node, depth, quoted=kind == "string")
+        else:
+            yield Fragment(self.text(node), plain)
+
+    def _joined(self, node: TreeNode, depth: int, quoted: bool) -> Iterator[Fragment]:
+        """The fragments of a string, a concatenation or an assignment, with what tree-sitter
+        takes as part of the next token or of none (spaces at the edge of a string)."""
+        plain = "quoted" if quoted else "plain"
+        at = node.start_byte
+        for child in node.children:
+            gap = self.source[at : child.start_byte].decode("utf-8", "replace")
+            if gap:
+                yield Fragment(gap, plain)
+            at = child.end_byte
+            if quoted and child.type != "string_content":
+                text = self.text(child)
+                yield Fragment(text[: len(text) - len(text.lstrip())], plain)
+            if not (quoted and child.type == '"'):
+                yield from self._fragments(child, depth + 1, quoted)
+
+    def _scripts(self, node: TreeNode, depth: int) -> Iterator[Sequence]:
+        for child in node.children if depth <= MAX_DEPTH else ():
+            if child.type in ("command_substitution", "process_substitution"):
+                yield self.sequence(child, depth + 1)
+            elif child.child_count:
+                yield from self._scripts(child, depth + 1)
+
+
+def _sequence(items: list[Item]) -> Sequence:
+    if items:
+        items[0] = replace(items[0], joined="")
+    return Sequence(tuple(items))
