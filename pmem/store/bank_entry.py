@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
-from pmem.core.bank import Entry, Section, free_id, normal_id
+from pmem.core.bank import Entry, Section, normal_id
 
 #: The order of the keys in the file.
 KEYS = (
@@ -48,18 +48,13 @@ def to_table(entry: Entry) -> dict[str, Any]:
     return {**table, **entry.extra}
 
 
-def from_table(
-    section: Section,
-    table: Mapping[str, Any],
-    remarks: list[str],
-    taken: Container[str] = (),
-) -> Entry:
-    """The entry in a table; a missing id is made from its words, one in `taken` gets a number.
+def from_table(section: Section, table: Mapping[str, Any], remarks: list[str]) -> Entry:
+    """The entry in a table; an id is brought to its normal form, a missing one made from words.
 
     A watch that does not hold is kept and told in `remarks`. Raises Unreadable.
     """
     known = {key: table[key] for key in KEYS if key in table}
-    id = _id(section, known, remarks, taken)
+    id = _id(section, known)
     for key, value in known.items():
         known[key] = _checked(key, value, f"[[{section}]] {id}")
     known["id"] = id
@@ -72,19 +67,15 @@ def from_table(
     return Entry(section, **known, extra=extra)
 
 
-def _id(section: str, known: Mapping[str, Any], remarks: list[str], taken: Container[str]) -> str:
+def _id(section: str, known: Mapping[str, Any]) -> str:
     given = known.get("id")
     words = given if given is not None else known.get("command") or known.get("content")
     if not isinstance(words, str):
         raise Unreadable(f"an entry of [[{section}]] has no id and no content")
     try:
-        id = normal_id(words)
+        return normal_id(words)
     except ValueError:
         raise Unreadable(f"an entry of [[{section}]] has the id {given!r}") from None
-    free = free_id(id, taken)
-    if free != id:
-        remarks.append(f"the id {id} stands twice in the bank; one is now {free}")
-    return free
 
 
 def _checked(key: str, value: Any, where: str) -> Any:

@@ -48,6 +48,7 @@ class BankFile:
         self.cited: set[str] = set()
         self._queue: list[BankOp] = []
         self._leaving: list[tuple[Entry, str]] = []
+        self._blocks: bank_toml.Blocks = {}
         self._rendered: bank_toml.Rendered = {}
         self._seen: files.Stamp | None = None
         self._place: tuple[int, int] | None = None
@@ -166,7 +167,7 @@ class BankFile:
             return False
         content, stamp = files.read_file(NAME, dir_fd)
         remarks: list[str] = []
-        fresh = bank_rescue.read(content, remarks)
+        fresh = bank_rescue.read(content, remarks, self._blocks)
         for op in self._queue:
             with contextlib.suppress(ValueError):
                 fresh.apply(op)

@@ -15,13 +15,17 @@ from pmem.store.project import GIT_IGNORE
 COPY = "bank.toml.good"
 
 
-def read(content: bytes, remarks: list[str] | None = None) -> MemoryBank:
-    """The bank in a file's bytes. Raises BankError."""
+def read(
+    content: bytes,
+    remarks: list[str] | None = None,
+    known: bank_toml.Blocks | None = None,
+) -> MemoryBank:
+    """The bank in a file's bytes; otherwise as `bank_toml.loads`."""
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise bank_toml.BankError(f"not UTF-8 at byte {error.start}") from None
-    return bank_toml.loads(text, remarks)
+    return bank_toml.loads(text, remarks, known)
 
 
 def last_good(state: Path) -> MemoryBank:

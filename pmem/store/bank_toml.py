@@ -6,14 +6,17 @@ Whatever a person wrote survives: keys this version does not know stay with thei
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
-from pmem.core.bank import Entry, MemoryBank, Section
+from pmem.core.bank import Entry, MemoryBank, free_id
 from pmem.store import toml_text
-from pmem.store.bank_entry import Unreadable, from_table, to_table
+from pmem.store.bank_blocks import SECTIONS, BankError, Blocks, take_apart
+from pmem.store.bank_entry import to_table
 from pmem.store.tidy import plain, plain_value
+
+__all__ = ["BankError", "Blocks", "NewerSchema", "Rendered", "dumps", "loads"]
 
 #: The layout this version writes, and the newest it reads.
 SCHEMA = 1
@@ -21,14 +24,9 @@ HEADER = (
     "# pmem memory bank. Edit freely; pmem reads it again before it writes.\n"
     '# For remarks use note = "…" (comments are not kept).\n'
 )
-SECTIONS: tuple[Section, Section] = ("knowledge", "procedural")
 
 #: Entry and its text, by id: what a writer that runs often keeps between two calls.
 Rendered = dict[str, tuple[Entry, str]]
-
-
-class BankError(ValueError):
-    """The text is no bank; the message says where and why."""
 
 
 class NewerSchema(BankError):
@@ -61,31 +59,33 @@ def dumps(bank: MemoryBank, rendered: Rendered | None = None) -> str:
     return "\n".join(["".join(parts), *tables_before, *tables])
 
 
-def loads(text: str, remarks: list[str] | None = None) -> MemoryBank:
+def loads(text: str, remarks: list[str] | None = None, known: Blocks | None = None) -> MemoryBank:
     """The bank in a text. Sentences about what a person should mend are added to `remarks`.
 
-    Raises BankError if the text is no bank, NewerSchema if a newer pmem wrote it.
+    `known` spares what stood in the text of the call before. Raises BankError if the text is no
+    bank, NewerSchema if a newer pmem wrote it.
     """
     said: list[str] = [] if remarks is None else remarks
-    try:
-        data = tomllib.loads(text.removeprefix("\ufeff"))
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise BankError(str(error) or "nested too deeply") from None
-    return _bank(data, said)
-
-
-def _bank(data: dict[str, Any], said: list[str]) -> MemoryBank:
-    schema = data.pop("schema", SCHEMA)
+    top, blocks = take_apart(text, known)
+    schema = top.pop("schema", SCHEMA)
     if not isinstance(schema, int) or isinstance(schema, bool) or schema < 1:
         raise BankError(f"schema is {schema!r}; this pmem writes schema = {SCHEMA}")
     if schema > SCHEMA:
         raise NewerSchema(f"it has schema {schema}, this pmem reads up to {SCHEMA}")
     bank = MemoryBank()
-    _read_status(bank, data.pop("status", {}))
-    for section in SECTIONS:
-        for raw in _tables(section, data.pop(section, [])):
-            _read_entry(bank, section, raw, said)
-    bank.extra.update(plain_value(data))
+    _read_status(bank, top.pop("status", {}))
+    for block in blocks:
+        said.extend(block.remarks)
+        if block.entry is None:
+            bank.extra.setdefault(block.section, []).append(block.raw)
+            continue
+        id = free_id(block.entry.id, bank.entries)
+        if id != block.entry.id:
+            said.append(f"the id {block.entry.id} stands twice in the bank; one is now {id}")
+            bank.put(replace(block.entry, id=id))
+        else:
+            bank.put(block.entry)
+    bank.extra.update(plain_value(top))
     return bank
 
 
@@ -97,25 +97,6 @@ def _read_status(bank: MemoryBank, status: Any) -> None:
     bank.status = plain(status.pop("content", ""))
     if status:
         bank.extra["status"] = plain_value(status)
-
-
-def _tables(section: str, value: Any) -> list[dict[str, Any]]:
-    if isinstance(value, dict):  # [knowledge] with single brackets
-        return [value]
-    if isinstance(value, list) and all(isinstance(item, dict) for item in value):
-        return value
-    raise BankError(f"entries must stand in tables headed [[{section}]]")
-
-
-def _read_entry(bank: MemoryBank, section: Section, raw: dict[str, Any], said: list[str]) -> None:
-    raw = plain_value(raw)
-    try:
-        entry = from_table(section, raw, said, taken=bank.entries)
-    except Unreadable as error:
-        said.append(f"{error}; the entry stays in the file, unused")
-        bank.extra.setdefault(section, []).append(raw)
-        return
-    bank.put(entry)
 
 
 def _rendered(entry: Entry, known: Rendered) -> str:
