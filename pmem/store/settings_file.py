@@ -28,7 +28,7 @@ def read_table(path: Path, *, follow: bool = False) -> tuple[dict[str, Any], byt
     return _parse(content, path), content
 
 
-def set_value(path: Path, name: str, text: str | None, *, follow: bool = False) -> Value | None:
+def set_value(path: Path, name: str, text: str | None, *, follow: bool = True) -> Value | None:
     """Set a setting in a file from its words on the command line; None takes it out.
 
     All else in the file stays as it is. Returns the value. Raises SettingsError, and OSError
