@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from pmem.core.decision import HEADER
 from pmem.core.event import Answer, Citation
+from pmem.core.text import clean, shorten
 
-#: A banner cites at most this many entries, each with at most this many characters.
+#: A banner cites at most this many entries, each with at most so many words and characters.
 MAX_CITED = 3
-MAX_CONTENT = 120
+MAX_WORDS = 25
+MAX_CHARS = 140
 
 
 def human_text(answer: Answer) -> str:
@@ -23,9 +25,7 @@ def human_text(answer: Answer) -> str:
 
 
 def _cited(citation: Citation) -> str:
-    content = " ".join(citation.content.split())
-    if len(content) > MAX_CONTENT:
-        content = content[: MAX_CONTENT - 1] + "…"
+    content = shorten(" ".join(clean(citation.content).split()), MAX_WORDS, MAX_CHARS)
     steps = ", ".join(str(n) for n in citation.steps)
     where = f" (step{'s' if len(citation.steps) > 1 else ''} {steps})" if steps else ""
     return f"· {citation.id}{where}: {content}"

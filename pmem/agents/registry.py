@@ -1,28 +1,57 @@
-"""The agents pmem knows. Adding one is adding a file, a line here and a row in docs/agents.md."""
+"""The agents pmem knows. Adding one is adding a file, a line here and a row in docs/agents.md.
+
+An adapter is imported when it is first asked for: `pmem run CMD` needs none of them for a
+program it does not know.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from pathlib import Path, PurePath
+import os
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
 
-from pmem.agents.claude_code import CLAUDE_CODE
-from pmem.agents.generic import GENERIC
-from pmem.agents.protocol import AgentAdapter
-from pmem.agents.scripted import SCRIPTED
+if TYPE_CHECKING:
+    from pmem.agents.protocol import AgentAdapter
 
-#: Adapters by name, in the order in which a picker shows them.
-ADAPTERS: dict[str, AgentAdapter] = {
-    adapter.name: adapter for adapter in (CLAUDE_CODE, SCRIPTED, GENERIC)
+#: By name, in the order in which a picker shows them: the program, and where the adapter stands.
+PLACES = {
+    "claude": ("claude", "claude_code:CLAUDE_CODE"),
+    "scripted": ("pmem-scripted-agent", "scripted:SCRIPTED"),
+    "generic": ("", "generic:GENERIC"),
 }
+
+
+class Adapters(Mapping[str, "AgentAdapter"]):
+    """The adapters by name."""
+
+    def __getitem__(self, name: str) -> AgentAdapter:
+        module, _, adapter = PLACES[name][1].partition(":")
+        return cast("AgentAdapter", getattr(import_module(f"pmem.agents.{module}"), adapter))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(PLACES)
+
+    def __len__(self) -> int:
+        return len(PLACES)
+
+
+ADAPTERS = Adapters()
+
+
+def known(program: str) -> str:
+    """The name of the adapter for a program as it was typed (a name or a path), else `generic`."""
+    typed = os.path.basename(program)  # noqa: PTH119 (pathlib drops a trailing slash)
+    for name, (binary, _) in PLACES.items():
+        if typed and typed in (binary, name):
+            return name
+    return "generic"
 
 
 def get(program: str) -> AgentAdapter:
     """The adapter for a program as it was typed (a name or a path), `generic` for any other."""
-    name = PurePath(program).name
-    for adapter in ADAPTERS.values():
-        if name and name in (adapter.binary, adapter.name):
-            return adapter
-    return GENERIC
+    return ADAPTERS[known(program)]
 
 
 def installed(env: Mapping[str, str]) -> list[tuple[AgentAdapter, Path]]:
