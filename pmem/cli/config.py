@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -50,7 +51,9 @@ def config(
     from pmem.store.knobs import KNOBS
 
     if key is not None and key not in KNOBS:
-        raise click.BadParameter(f"there is no setting {key!r}; pmem config shows all")
+        near = get_close_matches(key, KNOBS, n=1)
+        hint = f"did you mean {near[0]}?" if near else "pmem config shows all"
+        raise click.UsageError(f"there is no setting {key!r}; {hint}")
     project = project_of(environment, directory)
     if value is not None or unset:
         if key is None or (value is not None and unset):

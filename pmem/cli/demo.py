@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
-from dataclasses import replace
 from importlib import resources
 from pathlib import Path
 
@@ -37,7 +36,7 @@ def demo(environment: Environment, fast: bool) -> int:
     """
     project = Path(tempfile.mkdtemp(prefix="pmem-demo-")) / "greet"
     lay_out(project)
-    inside = replace(environment, env=surroundings(environment, fast=fast), cwd=project)
+    inside = environment._replace(env=surroundings(environment, fast=fast), cwd=project)
     code = play(inside)
     if code:
         raise Trouble(
@@ -72,13 +71,12 @@ def surroundings(environment: Environment, *, fast: bool) -> dict[str, str]:
 
 def play(environment: Environment) -> int:
     """Run the scripted agent under memory, in a pty even where we have none; its exit code."""
-    from pmem.agents.registry import ADAPTERS
     from pmem.cli.launch import launch
 
-    on_a_pty = replace(environment, stdin_isatty=True, stdout_isatty=True)
+    on_a_pty = environment._replace(stdin_isatty=True, stdout_isatty=True)
     command = [sys.executable, "-m", "pmem.demo.agent"]
     options = StartOptions(arm="rules", hold="sure", interval=5, window=8)
-    return launch(on_a_pty, command, options, ADAPTERS["scripted"])
+    return launch(on_a_pty, command, options, "scripted")
 
 
 def tell(environment: Environment, project: Path) -> None:

@@ -8,16 +8,15 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TextIO
+from types import MappingProxyType
+from typing import NamedTuple, TextIO
 
 #: Width assumed where nothing tells it, in cells.
 COLUMNS = 80
 
 
-@dataclass
-class Environment:
+class Environment(NamedTuple):
     """Streams, which of them are terminals, variables, and the directory pmem was called in.
 
     `width` is the terminal's width in cells; None means: ask the terminal.
@@ -26,8 +25,8 @@ class Environment:
     stdin: TextIO
     stdout: TextIO
     stderr: TextIO
-    env: Mapping[str, str] = field(default_factory=dict)
-    cwd: Path = field(default_factory=Path)
+    env: Mapping[str, str] = MappingProxyType({})
+    cwd: Path = Path()
     stdin_isatty: bool = False
     stdout_isatty: bool = False
     stderr_isatty: bool = False

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple
 
 from pmem.cli.environment import Environment
 from pmem.cli.exits import Exit, Trouble
@@ -15,7 +15,6 @@ from pmem.cli.program import become, find_program
 from pmem.cli.project import project_of, settings_of
 
 if TYPE_CHECKING:
-    from pmem.agents.protocol import AgentAdapter, Launch
     from pmem.session.process import Running, SessionConfig
 
 #: Set in everything that runs under memory: a pmem inside adds nothing.
@@ -26,53 +25,51 @@ OFF = frozenset({"off", "0", "no", "false"})
 EMBEDDED = frozenset({"off", "rules"})
 
 
-@dataclass(frozen=True)
-class Program:
+class Line(NamedTuple):
+    """A command line to run, what it adds to the environment, a remark for the user."""
+
+    argv: Sequence[str]
+    env: Mapping[str, str] = MappingProxyType({})
+    remark: str = ""
+
+
+class Program(NamedTuple):
     """What to start: `command` as it was typed, `agent` the name for the session's log.
 
-    `prepare` makes the command line to run from the session's private directory and a nonce;
-    `marks` says that it is a shell which will tell its commands by marks with that nonce.
+    `prepare` makes the line to run from the session's private directory and a nonce; it raises
+    ValueError with a sentence where that cannot be. `marks` says that it is a shell which will
+    tell its commands by marks with that nonce.
     """
 
     command: Sequence[str]
     agent: str
-    prepare: Callable[[Path, str], Launch]
+    prepare: Callable[[Path, str], Line]
     marks: bool = False
-    remark: str = ""
 
 
 def launch(
     environment: Environment,
     command: Sequence[str],
     options: StartOptions,
-    adapter: AgentAdapter | None = None,
+    agent: str | None = None,
 ) -> int:
     """Run a program under memory and return its exit code.
 
-    `adapter` is given only where it is not the one that the program's name says. Raises Trouble
-    (125 to 127) if nothing was started.
+    `agent` names the adapter where the program's name does not. Raises Trouble (125 to 127) if
+    nothing was started.
     """
     from pmem.agents import registry
-    from pmem.agents.protocol import HookLine
-    from pmem.hook.line import hook_command
 
-    known = adapter or registry.get(command[0])
-    name, *args = located(environment, command, known)
-    if switched_off(environment, name, options):
-        become([name, *args], environment.env, environment.cwd)
-    base = Path(name).name
-
-    def prepare(run_dir: Path, nonce: str) -> Launch:
-        return known.launch(name, args, HookLine(hook_command(known.name)), run_dir)
-
-    remark = "" if known.tells else f"{base} tells pmem nothing, it runs as it is"
-    agent = known.name if known.tells else base
-    return start(environment, options, Program([name, *args], agent, prepare, remark=remark))
+    agent = agent or registry.known(command[0])
+    command = located(environment, command, agent)
+    if switched_off(environment, command[0], options):
+        become(command, environment.env, environment.cwd)
+    if agent == "generic":
+        return start(environment, options, unknown_program(command))
+    return start(environment, options, known_agent(command, agent))
 
 
-def located(
-    environment: Environment, command: Sequence[str], adapter: AgentAdapter
-) -> Sequence[str]:
+def located(environment: Environment, command: Sequence[str], agent: str) -> Sequence[str]:
     """The command line, with the program's path where it is an agent that is not on PATH.
 
     Raises Trouble (126, 127) if it can be found nowhere.
@@ -80,11 +77,37 @@ def located(
     try:
         find_program(command[0], environment.env, environment.cwd)
     except Trouble:
-        place = adapter.find(environment.env) if os.sep not in command[0] else None
+        if agent == "generic" or os.sep in command[0]:
+            raise
+        from pmem.agents import registry
+
+        place = registry.ADAPTERS[agent].find(environment.env)
         if place is None:
             raise
         return [os.fspath(place), *command[1:]]
     return command
+
+
+def unknown_program(command: Sequence[str]) -> Program:
+    """Any program: its command line stays as it is."""
+    name = os.path.basename(command[0])  # noqa: PTH119
+    line = Line(command, remark=f"{name} tells pmem nothing, it runs as it is")
+    return Program(command, name, lambda run_dir, nonce: line)
+
+
+def known_agent(command: Sequence[str], agent: str) -> Program:
+    """An agent that has an adapter: it is told how to reach the session."""
+    name, *args = command
+
+    def prepare(run_dir: Path, nonce: str) -> Line:
+        from pmem.agents.protocol import HookLine
+        from pmem.agents.registry import ADAPTERS
+        from pmem.hook.line import hook_command
+
+        made = ADAPTERS[agent].launch(name, args, HookLine(hook_command(agent)), run_dir)
+        return Line(made.argv, made.env, made.remark)
+
+    return Program(command, agent, prepare)
 
 
 def launch_shell(environment: Environment, name: str | None, options: StartOptions) -> int:
@@ -103,12 +126,10 @@ def launch_shell(environment: Environment, name: str | None, options: StartOptio
     if switched_off(environment, shell, options):
         become([shell], environment.env, environment.cwd)
 
-    def prepare(run_dir: Path, nonce: str) -> Launch:
-        from pmem.agents.protocol import Launch
+    def prepare(run_dir: Path, nonce: str) -> Line:
         from pmem.terminal.shell import shell_command
 
-        argv, env = shell_command(name, environment.env, run_dir, nonce)
-        return Launch(argv, env)
+        return Line(*shell_command(name, environment.env, run_dir, nonce))
 
     return start(environment, options, Program([shell], Path(shell).name, prepare, marks=True))
 
@@ -139,12 +160,10 @@ def start(environment: Environment, options: StartOptions, program: Program) -> 
     except OSError as error:
         environment.say(f"no memory this time: {error.strerror or error}")
         become(program.command, environment.env, environment.cwd)
-    from secrets import token_hex
-
     from pmem.cli.report import Report
 
     report = Report(environment, config, running.link)
-    nonce = token_hex(8)
+    nonce = os.urandom(8).hex()
     try:
         line = program.prepare(running.run_dir, nonce)
     except ValueError as error:
@@ -153,7 +172,7 @@ def start(environment: Environment, options: StartOptions, program: Program) -> 
         become(program.command, environment.env, environment.cwd)
     quiet = options.quiet or config.settings.quiet
     if environment.stderr_isatty and not quiet:
-        report.start_line(line.remark or program.remark)
+        report.start_line(line.remark)
     code = _run(environment, running, line, nonce if program.marks else None)
     report.end(code)
     if environment.stderr_isatty and not quiet:
@@ -192,7 +211,7 @@ def configure(
     )
 
 
-def _run(environment: Environment, running: Running, line: Launch, nonce: str | None) -> int:
+def _run(environment: Environment, running: Running, line: Line, nonce: str | None) -> int:
     env = {**environment.env, **line.env, **running.env, ACTIVE: "1"}
     argv = list(line.argv)
     cwd = os.fspath(environment.cwd) if environment.cwd.is_dir() else None

@@ -6,6 +6,7 @@ but click and what each command needs.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from contextlib import redirect_stdout
@@ -154,13 +155,16 @@ def _usage(error: click.UsageError) -> str:
 
 def _stop_writing() -> None:
     """The reader of stdout is gone: what is still buffered must not raise again at exit."""
-    import os
-
     devnull = os.open(os.devnull, os.O_WRONLY)
     os.dup2(devnull, 1)
     os.close(devnull)
 
 
 def main() -> NoReturn:
-    """The entry point."""
-    sys.exit(run(sys.argv[1:], Environment.of_process()))
+    """The entry point; the interpreter is not taken apart at the end, which would be felt."""
+    code = run(sys.argv[1:], Environment.of_process())
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    finally:
+        os._exit(code)

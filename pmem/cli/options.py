@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import click
 
@@ -15,8 +14,7 @@ ARMS = ("off", "rules", "selective", "bank", "always", "advisor", "mem0")
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-@dataclass(frozen=True, slots=True)
-class StartOptions:
+class StartOptions(NamedTuple):
     """What was asked for on the command line when a program is started; None: not said."""
 
     task: str | None = None
@@ -29,9 +27,12 @@ class StartOptions:
 
     def over(self, other: StartOptions) -> StartOptions:
         """These options, and the other's where nothing is said here."""
-        pairs = ((f.name, getattr(self, f.name), getattr(other, f.name)) for f in fields(self))
-        return StartOptions(
-            **{name: theirs if ours is None else ours for name, ours, theirs in pairs}
+        return self._replace(
+            **{
+                name: theirs
+                for name, ours, theirs in zip(self._fields, self, other, strict=True)
+                if ours is None
+            }
         )
 
     def flags(self) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -72,10 +73,10 @@ class AgentCommand(click.Command):
 
 def agent_command(name: str) -> click.Command | None:
     """The command for a known agent's name, None for any other."""
-    from pmem.agents.registry import ADAPTERS
+    from pmem.agents.registry import ADAPTERS, known
 
-    adapter = next((a for a in ADAPTERS.values() if a.tells and name in (a.name, a.binary)), None)
-    if adapter is None:
+    adapter = ADAPTERS[known(name)] if os.sep not in name else None
+    if adapter is None or not adapter.tells:
         return None
 
     @click.pass_context
