@@ -27,13 +27,8 @@ class StartOptions(NamedTuple):
 
     def over(self, other: StartOptions) -> StartOptions:
         """These options, and the other's where nothing is said here."""
-        return self._replace(
-            **{
-                name: theirs
-                for name, ours, theirs in zip(self._fields, self, other, strict=True)
-                if ours is None
-            }
-        )
+        said = {name: value for name, value in self._asdict().items() if value is not None}
+        return other._replace(**said)
 
     def flags(self) -> dict[str, Any]:
         """Those that are settings, by the setting's name."""
