@@ -249,4 +249,5 @@ __pmem_install() {
 __pmem_number
 __pmem_command=$__pmem_r
 __pmem_install
-__pmem_mark "I;bash"
+__pmem_escape "${__pmem_gate-}"
+__pmem_mark "I;$__pmem_r"

@@ -41,4 +41,4 @@ function __pmem_prompt --on-event fish_prompt
     __pmem_mark A
 end
 
-__pmem_mark "I;fish"
+__pmem_mark "I;"

@@ -44,16 +44,18 @@ __pmem_preexec() {
     emulate -L zsh
     local REPLY cwd
     (( __pmem_number += 1 ))
-    __pmem_running=1
+    __pmem_running=
     __pmem_escape "$PWD"
     cwd=$REPLY
     if [[ -n $private || -z $1 ]]; then
         __pmem_mark "P;$__pmem_number;$cwd"
+        __pmem_running=1
         return 0
     fi
     __pmem_escape "$1"
     __pmem_mark "C;$__pmem_number;$cwd;$REPLY"
     [[ -z $__pmem_gate ]] || __pmem_wait $__pmem_number
+    __pmem_running=1 # not reached if ctrl-C drops the command while it waits
 }
 
 # __pmem_wait NUMBER: pmem answers `NUMBER run`, or `NUMBER hold` and later `NUMBER run`.
@@ -114,7 +116,9 @@ __pmem_begin() {
     emulate -L zsh
     precmd_functions=(${(@)precmd_functions:#__pmem_begin})
     __pmem_install
-    __pmem_mark "I;zsh"
+    local REPLY
+    __pmem_escape "$__pmem_gate"
+    __pmem_mark "I;$REPLY"
     return $code
 }
 

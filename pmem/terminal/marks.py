@@ -6,11 +6,13 @@ it, foreign OSC 133 and 633 included, passes untouched.
 
 | kind | fields | said |
 |---|---|---|
-| I | shell | the integration is in place |
+| I | gate | the integration is in place; the shell waits at this fifo before a command |
 | C | number, cwd, command | a command was entered; its output starts here |
 | P | number, cwd | the same for a command that the shell keeps out of its history |
 | D | exit code, cwd, pipe status | the command ended |
 | A | | the prompt comes next |
+
+`number` counts the shell's commands; the gate's answers name it.
 """
 
 from __future__ import annotations

@@ -22,8 +22,8 @@ from pmem.terminal.tty import Size, Terminal
 
 if TYPE_CHECKING:
     from pmem.terminal.child import Child
-    from pmem.terminal.commands import CommandStream
     from pmem.terminal.link import Link
+    from pmem.terminal.stream import ShellStream
 
 #: One read of so much per poll keeps keys quick and is as fast as larger ones.
 CHUNK = 4096
@@ -105,7 +105,7 @@ class Relay:
         self._link = link
         self._link_fd = -1 if link is None else link.fileno()
         self._recorder = recorder
-        self._commands: CommandStream | None = None
+        self._stream: ShellStream | None = None
         self._modes = Modes()
         self._poller = Poller()
         self._to_terminal = bytearray()
@@ -118,10 +118,10 @@ class Relay:
 
     def watch_commands(self, link: Link, nonce: str) -> None:
         """Read the marks of a shell that knows `nonce` and put banners into its output."""
-        from pmem.terminal.commands import CommandStream
+        from pmem.terminal.stream import ShellStream
 
-        self._commands = CommandStream(link, nonce, self._draw)
-        self._modes = self._commands.modes
+        self._stream = ShellStream(link, nonce, self._draw)
+        self._modes = self._stream.modes
 
     def run(self) -> int:
         """Relay until the program has ended and all it wrote is out; its exit code."""
@@ -179,14 +179,14 @@ class Relay:
         due = []
         if self._child.ended and not self._output_ended:
             due.append(self._drain_until)
-        if self._commands is not None and self._commands.deadline is not None:
-            due.append(self._commands.deadline)
+        if self._stream is not None and self._stream.deadline is not None:
+            due.append(self._stream.deadline)
         if self._hung_up and not self._child.ended:
             due.append(self._hung_up + HANGUP_PATIENCE)
         return max(0.0, min(due) - time.monotonic()) if due else None
 
     def _has_room(self) -> bool:
-        held = self._commands is not None and self._commands.full
+        held = self._stream is not None and self._stream.full
         return len(self._to_terminal) < MAX_QUEUED and not held
 
     def _finished(self) -> bool:
@@ -201,7 +201,7 @@ class Relay:
                 self._show()
             else:
                 self._drain_until = time.monotonic() + DRAIN_PAUSE
-        held = self._commands is not None and self._commands.deadline is not None
+        held = self._stream is not None and self._stream.deadline is not None
         return self._output_ended and not self._to_terminal and not held
 
     def _on_output(self) -> None:
@@ -216,8 +216,9 @@ class Relay:
             self._drain_until = min(time.monotonic() + DRAIN_PAUSE, self._drain_end)
             if self._drained > DRAIN_BYTES:
                 self._drain_until = 0.0
-        if self._commands is not None:
-            self._commands.feed(chunk)
+        if self._stream is not None:
+            self._stream.feed(chunk)
+            self._take_typed(self._stream)
         else:
             self._modes.feed(chunk)
             self._write(chunk)
@@ -227,15 +228,18 @@ class Relay:
         self._output_ended = True
         if self._child.master is not None:
             self._poller.want(self._child.master, 0)
-        if self._commands is not None:
-            self._commands.finish()
+        if self._stream is not None:
+            self._stream.finish()
         self._check_child()
 
     def _on_input(self) -> None:
         data = self._terminal.read(CHUNK)
         if data is None:
             return
-        if data:
+        if data and self._stream is not None and self._stream.question is not None:
+            self._stream.typed(data)
+            self._take_typed(self._stream)
+        elif data:
             self._to_child += data
         else:
             self._takes_input = False
@@ -249,11 +253,17 @@ class Relay:
         if self._to_child:
             del self._to_child[: self._child.write(self._to_child)]
 
+    def _take_typed(self, stream: ShellStream) -> None:
+        self._to_child += stream.to_shell
+        stream.to_shell.clear()
+
     def _show(self) -> None:
         """Pass on what may be shown now."""
-        shown = self._commands.take() if self._commands is not None else b""
+        shown = self._stream.take() if self._stream is not None else b""
         if shown or self._to_terminal:
             self._write(shown)
+        if self._stream is not None and not self._to_terminal:
+            self._stream.shown()
 
     def _write(self, data: bytes) -> None:
         if self._recorder is not None and data:
@@ -275,8 +285,8 @@ class Relay:
         assert self._link is not None
         self._link.flush()
         for message in self._link.receive():
-            if message.get("type") == "answer" and self._commands is not None:
-                self._commands.receive(message)
+            if message.get("type") == "answer" and self._stream is not None:
+                self._stream.receive(message)
 
     def _on_signals(self) -> None:
         found = self._signals.take()

@@ -87,9 +87,7 @@ def _account_shell() -> str:
         return ""
 
 
-def _bash(
-    path: str, run_dir: Path, nonce: str, login: bool
-) -> tuple[list[str], dict[str, str]]:
+def _bash(path: str, run_dir: Path, nonce: str, login: bool) -> tuple[list[str], dict[str, str]]:
     rc = run_dir / "rc.bash"
     lines = [
         _BASH_LOGIN if login else _BASH_RC,
@@ -103,7 +101,7 @@ def _bash(
     return [path, "--rcfile", os.fspath(rc), "-i"], {}
 
 
-_BASH_RC = 'if [ -r ~/.bashrc ]; then . ~/.bashrc; fi'
+_BASH_RC = "if [ -r ~/.bashrc ]; then . ~/.bashrc; fi"
 
 #: bash reads no rcfile as a login shell, so this one reads what a login shell would.
 _BASH_LOGIN = """\
@@ -133,9 +131,7 @@ def _zsh(
     return argv, {"ZDOTDIR": os.fspath(directory)}
 
 
-def _fish(
-    path: str, run_dir: Path, nonce: str, login: bool
-) -> tuple[list[str], dict[str, str]]:
+def _fish(path: str, run_dir: Path, nonce: str, login: bool) -> tuple[list[str], dict[str, str]]:
     start = run_dir / "start.fish"
     lines = [
         f"set -g __pmem_nonce {nonce}",

@@ -12,7 +12,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from rig import HOST, NONCE, Answer, Rig, host, host_env, silent  # noqa: E402
+from rig import HOST, NONCE, Answer, Rig, host, host_env, silent
 
 Start = Callable[..., Rig]
 

@@ -28,9 +28,7 @@ def main() -> int:
     env = dict(os.environ)
     argv = args.argv
     if args.shell:
-        argv, more = shell_command(
-            args.shell, os.environ, args.dir, args.nonce, login=args.login
-        )
+        argv, more = shell_command(args.shell, os.environ, args.dir, args.nonce, login=args.login)
         env |= more
     link = None if args.link is None else Link(socket.socket(fileno=args.link))
     return run_in_pty(argv, env, None, link=link, nonce=args.nonce)

@@ -1,0 +1,258 @@
+"""ShellStream: a shell's output on its way to the terminal.
+
+Takes the marks out and holds the stream where a banner belongs until the session has answered:
+after the mark C (before a command's output) and at the mark A (above the prompt). It never
+holds longer than `HOLD` seconds and loses nothing.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pmem.terminal.commands import Commands
+from pmem.terminal.gate import IN_TIME, Gate, Question
+from pmem.terminal.link import Link
+from pmem.terminal.marks import Mark, MarkParser
+from pmem.terminal.modes import Modes
+
+#: The longest the output waits for an answer, in seconds.
+HOLD = 0.15
+#: Held bytes past which no more is read; the program then waits, for `HOLD` at most.
+MAX_HELD = 256 << 10
+#: After so many answers that came too late nothing is held until one comes in time.
+PATIENCE = 3
+#: How much of what was shown is looked at to tell whether the cursor is at a line's start.
+_LOOK_BACK = 256
+
+_SEQUENCES = re.compile(
+    rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[()][A-Z0-9]|[=>78])"
+)
+
+Banner = Mapping[str, Any]
+
+
+@dataclass(slots=True)
+class _Held:
+    """A place in the stream where a banner may go: above a prompt, or before an output.
+
+    `waits` is the number by which the shell waits at the gate until `in_time`.
+    """
+
+    number: int
+    until: float
+    prompt: bool
+    waits: str = ""
+    in_time: float = 0.0
+    answered: bool = False
+    banner: Banner | None = None
+
+
+class ShellStream:
+    """`feed` what the shell wrote, `take` what the terminal may show, tell when it is `shown`.
+
+    `draw` renders a banner as it stands on the wire. While `question` is set, what is typed
+    goes to `typed`; `to_shell` collects what the shell gets of it.
+    """
+
+    def __init__(self, link: Link, nonce: str, draw: Callable[[Banner], bytes]) -> None:
+        self._link = link
+        self._parser = MarkParser(nonce)
+        self._draw = draw
+        self._commands = Commands(link)
+        self._queue: deque[bytes | _Held] = deque()
+        self._held_bytes = 0
+        self._open: dict[int, _Held] = {}
+        self._late: list[Banner] = []
+        self._missed = 0
+        self._shell_pid = ""
+        self._gate: Gate | None = None
+        self._when_shown: list[Callable[[], None]] = []
+        self._tail = b""
+        self._dropped = False
+        self.question: Question | None = None
+        self.to_shell = bytearray()
+        self.modes = Modes()
+
+    @property
+    def full(self) -> bool:
+        """Whether so much is held that nothing more should be read now."""
+        return self._held_bytes > MAX_HELD
+
+    @property
+    def deadline(self) -> float | None:
+        """When the stream must go on at the latest (time.monotonic), None if it is not held."""
+        first = self._queue[0] if self._queue else None
+        return first.until if isinstance(first, _Held) else None
+
+    def feed(self, chunk: bytes) -> None:
+        """Take what the shell and its programs wrote."""
+        for piece in self._parser.feed(chunk):
+            if isinstance(piece, Mark):
+                self._mark(piece)
+                continue
+            self.modes.feed(piece)
+            self._commands.output(piece)
+            self._queue.append(piece)
+            self._held_bytes += len(piece)
+
+    def finish(self) -> None:
+        """The stream ended: nothing is held any more."""
+        rest = self._parser.rest()
+        if rest:
+            self._queue.append(rest)
+        for held in self._open.values():
+            held.until = 0.0
+        if self._gate is not None:
+            self._gate.close()
+
+    def receive(self, message: Mapping[str, Any]) -> None:
+        """Take an `answer` of the session."""
+        seconds = self._commands.answered(message)
+        if seconds is None:
+            return
+        if seconds < HOLD:
+            self._missed = 0
+        banner = message.get("banner")
+        banner = banner if isinstance(banner, Mapping) else None
+        held = self._open.pop(message["n"], None)
+        if held is None:
+            if banner is not None:
+                self._late.append({**banner, "held": False})
+            return
+        held.answered = True
+        if banner is not None and time.monotonic() > held.in_time:
+            banner = {**banner, "held": False}  # it runs already
+        held.banner = banner
+        if held.waits and self._gate is not None:
+            self._answer_gate(self._gate, held)
+
+    def take(self) -> bytes:
+        """What may be shown now, with the banners in their places."""
+        queue = self._queue
+        parts: list[bytes] = []
+        while queue:
+            item = queue[0]
+            if isinstance(item, bytes):
+                self._held_bytes -= len(item)
+                parts.append(item)
+                self._remember(item)
+            else:
+                if not item.answered and self._link.alive and time.monotonic() < item.until:
+                    break
+                parts.append(self._at(item))
+            queue.popleft()
+        return parts[0] if len(parts) == 1 else b"".join(parts)
+
+    def shown(self) -> None:
+        """All that was taken stands on the screen."""
+        while self._when_shown:
+            self._when_shown.pop(0)()
+
+    def typed(self, keys: bytes) -> None:
+        """Give keys to the question."""
+        assert self.question is not None
+        decision = self.question.take(keys)
+        if decision is None:
+            return
+        if decision and self._gate is not None:
+            self._gate.run(self.question.number)
+        self._dropped = not decision
+        self._end_question()
+
+    def _mark(self, mark: Mark) -> None:
+        if mark.kind == "I":
+            self._shell_pid = mark.pid
+            if mark.field(0):
+                self._gate = Gate(mark.field(0))
+            return
+        if self._shell_pid and mark.pid != self._shell_pid:
+            return
+        if self.question is not None:
+            self._end_question()
+        match mark.kind:
+            case "C" | "P":
+                self._entered(mark)
+            case "D":
+                self._commands.ended(mark, dropped=self._dropped)
+                self._dropped = False
+            case "A":
+                self._commands.prompted()
+                if self._late or not self._commands.is_answered(self._commands.newest):
+                    self._hold(prompt=True)
+
+    def _entered(self, mark: Mark) -> None:
+        gate = self._gate if self._gate is not None and self._gate.stands else None
+        self._dropped = False
+        wait = self._commands.entered(mark, can_hold=gate is not None and mark.kind == "C")
+        if wait:
+            held = self._hold(prompt=False)
+            if gate is not None:
+                held.waits, held.in_time = mark.field(0), time.monotonic() + IN_TIME
+        if gate is not None and (not wait or self._missed >= PATIENCE):
+            gate.run(mark.field(0))
+
+    def _hold(self, *, prompt: bool) -> _Held:
+        """Put a place for a banner here, to wait for the answer to the newest message."""
+        number = self._commands.newest
+        patient = self._missed < PATIENCE and self._link.alive
+        held = _Held(number, time.monotonic() + HOLD if patient else 0.0, prompt)
+        held.answered = self._commands.is_answered(number)
+        if not held.answered:
+            self._open[number] = held
+        self._queue.append(held)
+        return held
+
+    def _answer_gate(self, gate: Gate, held: _Held) -> None:
+        """Let the waiting command run, or, if there is a banner, not before that is seen."""
+        if held.banner is None:
+            gate.run(held.waits)
+            return
+        gate.hold(held.waits)  # at once: drawing may take longer than the shell waits
+        for item in self._queue:  # nothing before it may keep it from the screen
+            if isinstance(item, _Held):
+                item.until = 0.0
+
+    def _at(self, held: _Held) -> bytes:
+        """What to show at this place."""
+        if not held.answered and self._open.pop(held.number, None) is not None:
+            self._missed += 1
+        banners = [] if held.banner is None else [held.banner]
+        if held.prompt:
+            banners = self._late + banners
+            self._late = []
+        if held.waits and banners:
+            self._when_shown.append(lambda: self._let_through(held))
+        if banners and self.modes.full_screen:
+            self._late = banners
+            return b""
+        drawn = b"".join(self._draw(banner) for banner in banners)
+        if drawn and not self._at_line_start():
+            drawn = b"\r\n" + drawn
+        self._remember(drawn)
+        return drawn
+
+    def _let_through(self, held: _Held) -> None:
+        """The banner of a waiting command is seen: run it, or ask the person."""
+        if held.banner is not None and held.banner.get("held"):
+            self.question = Question(held.waits)
+        elif self._gate is not None:
+            self._gate.run(held.waits)
+
+    def _end_question(self) -> None:
+        assert self.question is not None
+        self.to_shell += self.question.kept
+        self.question = None
+
+    def _remember(self, shown: bytes) -> None:
+        self._tail = (
+            (self._tail + shown)[-_LOOK_BACK:] if len(shown) < _LOOK_BACK else (shown[-_LOOK_BACK:])
+        )
+
+    def _at_line_start(self) -> bool:
+        visible = _SEQUENCES.sub(b"", self._tail)
+        return not visible or visible[-1:] in (b"\n", b"\r")
