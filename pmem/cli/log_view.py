@@ -31,7 +31,7 @@ class Lines:
         took = "" if seconds is None else f"{seconds:.1f} s"
         head = f"{step['step']:>4}  {clock(step.get('started')):8}"
         ended = f"{mark} {code if code else '':<3}"
-        room = max(self.width - len(head) - len(ended) - 13, 10)
+        room = max(self.width - len(head) - len(ended) - 12, 8)
         return (
             self._paint(head, GREY)
             + "  "
@@ -60,12 +60,15 @@ class Lines:
             why += f" [{decision.get('reason', '')}; {decision.get('delivery')}{held}]"
         elif decision.get("candidate"):
             why += f": {decision['candidate']}"
-        room = max(self.width - len(head) - len(kind), 20)
-        lines = [_flat(why)] if self.width == UNBOUNDED else wrap(_flat(why), room)
-        gap = " " * (len(head) + len(kind))
         style = YELLOW if reminds else GREY
-        first = self._paint(head, GREY) + self._paint(kind + lines[0], style)
-        return "\n".join([first, *(self._paint(gap + line, style) for line in lines[1:])])
+        first = self._paint(head, GREY) + self._paint(kind.rstrip(), style)
+        if self.width == UNBOUNDED:
+            return first + "  " + self._paint(_flat(why), style)
+        gap = len(head) + len(kind) if self.width >= 76 else 6
+        lines = wrap(_flat(why), self.width - gap)
+        if gap > 6:
+            first += " " * (len(kind) - len(kind.rstrip())) + self._paint(lines.pop(0), style)
+        return "\n".join([first, *(self._paint(" " * gap + line, style) for line in lines)])
 
     def _what(self, step: Mapping[str, Any], room: int) -> str:
         kind = step["kind"]
