@@ -17,10 +17,12 @@ it, foreign OSC 133 and 633 included, passes untouched.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 _INTRODUCER = b"\x1b]6973;"
 _END = b"\x07"
+_ESCAPE = re.compile(rb"%([0-9A-Fa-f]{2})")
 #: A mark without an end after so many bytes is none.
 MAX_MARK = 256 << 10
 
@@ -106,13 +108,5 @@ def _read(body: bytes) -> Mark | None:
 
 def unescape(text: bytes) -> str:
     """Percent-escapes resolved; what is no escape stays as it is, bytes beyond UTF-8 survive."""
-    if b"%" not in text:
-        return text.decode("utf-8", "surrogateescape")
-    first, *rest = text.split(b"%")
-    out = [first]
-    for part in rest:
-        try:
-            out.append(bytes.fromhex(part[:2].decode("ascii")) + part[2:])
-        except ValueError:
-            out.append(b"%" + part)
-    return b"".join(out).decode("utf-8", "surrogateescape")
+    raw = _ESCAPE.sub(lambda m: bytes.fromhex(m[1].decode("ascii")), text) if b"%" in text else text
+    return raw.decode("utf-8", "surrogateescape")

@@ -8,6 +8,7 @@ import os
 import signal
 import termios
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from pmem.terminal.child import Child
@@ -26,20 +27,21 @@ class CannotStart(Exception):
 
 
 def find_program(name: str, env: Mapping[str, str], cwd: str | None = None) -> str:
-    """The path of the program that `name` starts, searched on the PATH of `env`.
+    """The path of the program that `name` starts in `cwd`, searched on the PATH of `env`.
 
+    A relative path stays relative: it is what the program will see as its own name.
     Raises CannotStart: 127 if there is none, 126 if it is there but cannot be executed.
     """
-    base = cwd or "."
+    base = Path(cwd or ".")
     if not name:
         raise CannotStart("the command is empty: name the program to run", NOT_FOUND)
     if "/" in name:
-        return _checked(name, os.path.join(base, name))  # noqa: PTH118 (keeps `./x` as typed)
+        return _checked(name, base)
     blocked = ""
     for directory in env.get("PATH", os.defpath).split(os.pathsep):
-        candidate = os.path.join(base, directory, name)  # noqa: PTH118
-        if os.path.isfile(candidate):  # noqa: PTH113
-            if os.access(candidate, os.X_OK):
+        candidate = f"{directory or '.'}/{name}"
+        if (base / candidate).is_file():
+            if os.access(base / candidate, os.X_OK):
                 return candidate
             blocked = blocked or candidate
     if blocked:
@@ -49,14 +51,15 @@ def find_program(name: str, env: Mapping[str, str], cwd: str | None = None) -> s
     raise CannotStart(f"{name}: command not found: is it installed and on PATH?", NOT_FOUND)
 
 
-def _checked(name: str, path: str) -> str:
-    if not os.path.exists(path):  # noqa: PTH110
+def _checked(name: str, base: Path) -> str:
+    path = base / name
+    if not path.exists():
         raise CannotStart(f"{name}: no such file: check the path", NOT_FOUND)
-    if os.path.isdir(path):  # noqa: PTH112
+    if path.is_dir():
         raise CannotStart(f"{name} is a directory: name a program in it", NOT_EXECUTABLE)
     if not os.access(path, os.X_OK):
         raise CannotStart(f"{name} is not executable: chmod +x it", NOT_EXECUTABLE)
-    return path
+    return name
 
 
 def spawn_in_pty(
