@@ -5,6 +5,7 @@ This is the one place that knows tree-sitter; it is loaded when the first line i
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache
@@ -39,6 +40,9 @@ MAX_PARSED = 64 * 1024
 MAX_DEPTH = 60
 #: Lines up to this many characters are kept as read.
 _CACHED = 8 * 1024
+#: A normal form is read again as what it came from: `<<1a2b3c4d` is a here-document's hash.
+_HASHED = re.compile(rb"(?<!<)<<([0-9a-f]{8})\b")
+_MARK = b"hashed_here_document_"
 
 
 def read(line: str) -> Sequence:
@@ -55,6 +59,8 @@ def _read(line: str) -> Sequence:
     source = line.encode("utf-8", "replace").replace(b"\0", b" ").replace(b"\r\n", b"\n")
     rest = source[MAX_PARSED:]
     source = source[:MAX_PARSED]
+    if b"\n" not in source:
+        source = _HASHED.sub(rb"< " + _MARK + rb"\1", source)
     try:
         sequence = _Reader(source).sequence(_parser().parse(source).root_node, 0)
     except (RecursionError, ValueError):
@@ -183,15 +189,30 @@ class _Reader:
         return self._simple(node.children, depth)
 
     def _pipeline(self, node: TreeNode, depth: int) -> Node:
+        before: list[Item] = []
+        joined = ""
         parts: list[Node] = []
         for child in node.children:
-            if child.type in _STATEMENTS:
-                part = self.statement(child, depth + 1)
-                if isinstance(part, Pipeline) and not part.negated:
-                    parts.extend(part.parts)
-                else:
-                    parts.append(part)
-        return Pipeline(tuple(parts)) if len(parts) != 1 else parts[0]
+            if child.type not in _STATEMENTS:
+                continue
+            part = self._one(child, depth)
+            if isinstance(part, Sequence) and not parts:
+                # `a && b | c` comes as (a && b) | c: only the last command is piped.
+                before, last = list(part.items[:-1]), part.items[-1]
+                joined, part = last.joined, last.node
+            if isinstance(part, Pipeline) and not part.negated:
+                parts.extend(part.parts)
+            else:
+                parts.append(part)
+        piped = Pipeline(tuple(parts)) if len(parts) != 1 else parts[0]
+        return Sequence((*before, Item(joined, piped))) if before else piped
+
+    def _one(self, node: TreeNode, depth: int) -> Node:
+        """A statement as one node, be it a sequence."""
+        statements = list(self._statements(node, depth + 1))
+        if len(statements) == 1:
+            return statements[0]
+        return Sequence(tuple(item for each in statements for item in spliced(";", each)))
 
     def _redirected(self, node: TreeNode, depth: int) -> Node:
         body: Node = Simple()
@@ -203,7 +224,7 @@ class _Reader:
                 if child.type == "heredoc_redirect":
                     after.extend(self._after_heredoc(child, depth))
             elif child.type in _STATEMENTS:
-                body = self.statement(child, depth + 1)
+                body = self._one(child, depth)
         body = redirected(body, tuple(redirects))
         for item in after:
             if item.joined == "|":
@@ -242,6 +263,8 @@ class _Reader:
                 operator = child.type
                 if operator in (">&-", "<&-"):
                     yield Redirect(descriptor + operator[:2], literal("-"))
+            elif child.type == "word" and self.text(child).startswith(_MARK.decode()):
+                yield Redirect("<<", literal(self.text(child)[len(_MARK) :]))
             else:
                 yield Redirect(descriptor + operator, self._word(child, depth))
 

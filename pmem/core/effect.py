@@ -20,6 +20,7 @@ _EXEC = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
 _XARGS_VALUED = frozenset({"-n", "-P", "-I", "-L", "-d", "-a", "-E", "-s", "--max-args"})
 #: Programs that print what they are told: redirected, they write a file's contents.
 _AUTHORS = frozenset({"cat", "echo", "printf"})
+_SENDS = re.compile(r"-[XfF]|--(?:method|field|raw-field|input)\b")
 
 
 class Effect(StrEnum):
@@ -89,6 +90,8 @@ def program_effect(words: tuple[str, ...]) -> Effect:
         return max((program_effect(p) for p in _inside(name, words)), key=_STRENGTH.__getitem__)
     if name == "tee":
         return _tee(words[1:])
+    if name == "gh" and words[1:2] == ("api",):
+        return _api(words[2:])
     rules = table("commands")["subcommands"].get(name)
     if rules is not None:
         return _by_subcommand(rules, words[1:])
@@ -101,6 +104,15 @@ def _tee(words: tuple[str, ...]) -> Effect:
     files = [word for word in words if not word.startswith("-")]
     shows = all(is_log(file) or only_shows(">", file) for file in files)
     return Effect.READS if shows else Effect.CHANGES
+
+
+def _api(words: tuple[str, ...]) -> Effect:
+    """A call of GitHub's API: it reads, unless it is given a method or fields to send."""
+    graphql = "graphql" in words
+    if graphql:
+        return Effect.CHANGES if any("mutation" in word for word in words) else Effect.READS
+    sends = any(_SENDS.match(word) for word in words)
+    return Effect.READS if "GET" in words or not sends else Effect.CHANGES
 
 
 def _by_option(name: str, words: tuple[str, ...]) -> Effect | None:

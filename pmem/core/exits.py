@@ -55,6 +55,11 @@ def hidden(node: Node) -> Iterator[Simple | Unread]:
     yield from filter(works, _hidden(node, stops, pipes))
 
 
+def proves_all(node: Node) -> bool:
+    """Whether an exit code 0 leaves no doubt about any working command."""
+    return next(hidden(node), None) is None and next(reports(node), None) is None
+
+
 def _strictness(node: Node) -> tuple[bool, bool]:
     """Whether the line sets -e and pipefail."""
     stops = pipes = False

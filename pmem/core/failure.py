@@ -15,6 +15,7 @@ from pmem.core.exits import (
     is_answer,
     is_poll,
     prints_files,
+    proves_all,
     reports,
     working,
     works,
@@ -28,6 +29,7 @@ from pmem.core.unwrap import unwrapped
 _PROMPT = re.compile(
     r"(?:\([\w.-]+\) )?(?:[\w.-]+@[\w.-]+:[^\s#$%]*|(?:ba|z)?sh-\d[\d.]*)[#$%](?: (.*))?$"
 )
+_SEEN = re.compile(r"@[\w.-]+:[^\s#$%]*[#$%](?: |$)|sh-\d[\d.]*[#$%](?: |$)", re.MULTILINE)
 _EXIT_CODE = re.compile(r"(?:Error: )?Exit code:? (-?\d+)\b")
 _SHELLS = frozenset({"bash", "sh", "zsh", "dash", "-bash", "-zsh", "(eval)"})
 #: Codes of a shell that could not start the command at all.
@@ -56,15 +58,17 @@ def judge(step: Step) -> Verdict:
     """
     if step.kind not in ACTING_KINDS or is_refused(step):
         return _PASSED
-    if step.exit_code is None and step.is_error is None:
+    if step.exit_code is None and step.is_error is None and _SEEN.search(step.observation):
         screen = list(_screen(step.observation))
         if screen:
             return _judge_screen(screen)
     if step.kind != "command":
         return _judge_tool(step)
-    lines = lines_of(step.observation)
     node = unwrapped(read(step.action))
     code = _code(step)
+    if code == 0 and proves_all(node):
+        return _PASSED
+    lines = lines_of(step.observation)
     if code:
         return _by_code(node, code, lines)
     if step.is_error:
@@ -98,6 +102,8 @@ def _by_code(node: Node, code: int, lines: list[str]) -> Verdict:
         if not voiced or is_poll(node):
             return _PASSED
         return Verdict(True, shortened(voiced))
+    if _is_table(lines):
+        return _PASSED
     if code in _NOT_STARTED or not working(node):
         voiced = own_voice(lines, names)
         if voiced:
@@ -105,6 +111,16 @@ def _by_code(node: Node, code: int, lines: list[str]) -> Verdict:
     if not lines and code == 124:
         return Verdict(True, "timed out")
     return Verdict(True, most_telling(lines))
+
+
+def _is_table(lines: list[str]) -> bool:
+    """Whether a poll's table of pending checks is all there is."""
+    return bool(lines) and all(_table_row().match(line) for line in lines)
+
+
+@cache
+def _table_row() -> re.Pattern[str]:
+    return re.compile(table("commands")["polls"]["table"])
 
 
 def _by_output(node: Node, lines: list[str], code: int | None) -> Verdict:
@@ -135,8 +151,8 @@ def _reported(node: Node, lines: list[str]) -> Verdict | None:
         code = int(told[1]) if report.tells_code else 1
         if code and not is_answer(report.subject, code):
             others = [line for line in lines if line != told[0]]
-            found = symptoms(others)
-            return Verdict(True, most_telling(others) if found or others else shortened(told[0]))
+            says_more = symptoms(others) or (report.tells_code and others)
+            return Verdict(True, most_telling(others) if says_more else shortened(told[0]))
         if code == 0 and not _proves_little(report):
             passed = _PASSED
     return passed

@@ -10,22 +10,26 @@ from collections import OrderedDict, deque
 from dataclasses import dataclass
 
 from pmem.core.effect import Effect, effect
-from pmem.core.failure import judge
+from pmem.core.failure import Verdict, is_refused, judge
 from pmem.core.fingerprint import fingerprint
-from pmem.core.signature import normal_form
+from pmem.core.signature import located, parse
 from pmem.core.step import Action, Step
 
 #: Commands and steps remembered; older ones are in the bank.
 MAX_COMMANDS = 2000
 MAX_FACTS = 512
+#: Characters kept of an action that is no command.
+MAX_TEXT = 400
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
     """What is known of one finished step without its full text.
 
-    `change` counts the changes of state (edits, installs, cd, …) seen up to and including
-    this step, `unknown` the successful steps whose effect cannot be told.
+    `normal` and `cwd` are the command and the directory it ran in, so that `cd api && npm test`
+    and `npm test` in api/ are one; other steps have the beginning of their action. `change`
+    counts the changes of state (edits, installs, cd, …) seen up to and including this step,
+    `unknown` the successful steps whose effect cannot be told.
     """
 
     number: int
@@ -55,15 +59,16 @@ class History:
         """Judge a finished step, remember it and return its facts."""
         what = effect(step.proposed)
         verdict = judge(step)
-        if what is Effect.CHANGES:
+        if what is Effect.CHANGES and not _changed_nothing(step, verdict):
             self.changes += 1
-        elif what is Effect.UNKNOWN and not verdict.failed:
+        elif what is Effect.UNKNOWN and not verdict.failed and not is_refused(step):
             self.unknown += 1
+        normal, cwd = _key(step.proposed)
         facts = Facts(
             number=step.number,
             kind=step.kind,
-            normal=normal_form(step.action) if step.kind == "command" else step.action[:400],
-            cwd=step.cwd or "",
+            normal=normal,
+            cwd=cwd,
             failed=verdict.failed,
             failure=verdict.failure,
             fingerprint=fingerprint(step.observation),
@@ -74,13 +79,13 @@ class History:
             unknown=self.unknown,
         )
         self.facts.append(facts)
-        if step.kind == "command" and not step.refused:
+        if step.kind == "command" and normal and not is_refused(step):
             self._remember(facts)
         return facts
 
     def attempts(self, action: Action) -> tuple[Facts, ...]:
         """The latest runs (at most eight) of the same command in the same directory."""
-        return self._by_command.get((normal_form(action.text), action.cwd or ""), ())
+        return self._by_command.get(_key(action), ()) if action.kind == "command" else ()
 
     def _remember(self, facts: Facts) -> None:
         key = (facts.normal, facts.cwd)
@@ -88,3 +93,19 @@ class History:
         self._by_command[key] = runs
         if len(self._by_command) > MAX_COMMANDS:
             self._by_command.popitem(last=False)
+
+
+def _key(action: Action) -> tuple[str, str]:
+    if action.kind == "command":
+        return located(action.text, action.cwd or "")
+    return action.text[:MAX_TEXT], action.cwd or ""
+
+
+def _changed_nothing(step: Step, verdict: Verdict) -> bool:
+    """Whether a step that would have changed something did not: refused, or failed whole.
+
+    Of a failed line of several commands the first ones may have done their work.
+    """
+    if is_refused(step):
+        return True
+    return verdict.failed and (step.kind != "command" or len(parse(step.action)) == 1)

@@ -27,6 +27,7 @@ from pmem.core.syntax import (
     Simple,
     Unread,
     Word,
+    walk,
 )
 from pmem.core.tidy import tidy, worth_keeping
 from pmem.core.unwrap import unwrapped
@@ -102,7 +103,10 @@ def _kept_located(command: str) -> tuple[str, str]:
 
 
 def _locate(command: str) -> tuple[str, str]:
-    node = tidy(unwrapped(read(command)))
+    tree = read(command)
+    if any(isinstance(part, Unread) for part in walk(tree)):
+        return one_line(" ".join(command.encode("utf-8", "replace").decode().split())), ""
+    node = tidy(unwrapped(tree))
     if isinstance(node, Group) and not node.redirects:
         node = node.body
     where, node = without_cd(node)

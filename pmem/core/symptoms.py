@@ -19,21 +19,26 @@ _MATCHED = 300
 _LOOKED_AT = 256 * 1024
 #: A `likely` line counts as evidence among so many last lines.
 _NEAR_END = 15
+#: A line shorter than this (`FAIL`) says less than a longer one of its kind.
+_BARE = 10
 #: Characters of the line that is told.
 MAX_FAILURE = 160
 
-_STRENGTHS = ("sure", "likely", "hint")
+_STRENGTHS = ("tests", "build", "sure", "likely", "hint")
+_TESTS, _BUILD, _SURE, _LIKELY, _HINT = range(5)
+_SUMMARY = 2
 _TELLINGS = ("telling", "plain", "summary")
 _HEADER = re.compile(r"(?:Exit code:? -?\d+|</?tool_use_error>|</?error>|stderr:|stdout:)\s*$")
 _TAGS = re.compile(r"</?tool_use_error>")
 _TRACEBACK = "Traceback (most recent call last)"
 _EXCEPTION = re.compile(r"[\w.]*[A-Z]\w*(?:: .*)?$")
+_THREAD_ID = re.compile(r"(?<=' )\(\d+\) (?=panicked)")
 _GO_MESSAGE = re.compile(r"\s+\S+_test\.go:\d+: ")
 
 
 @dataclass(frozen=True, slots=True)
 class Symptom:
-    """A line with how surely (0 best) it proves a failure and how well (0 best) it tells why."""
+    """A line, which of the kinds of failures.toml it is of, and how well (0 best) it tells why."""
 
     line: str
     number: int
@@ -72,12 +77,16 @@ def evidence(lines: list[str], silent: Iterable[str], *, mixed: bool) -> bool:
     files are printed among it, so that only what no file is likely to hold counts.
     """
     silent = frozenset(silent)
-    for symptom in symptoms(lines):
-        if _voice(symptom.line) in silent or symptom.strength > 1:
-            continue
-        if symptom.strength == 0 or (not mixed and symptom.number >= len(lines) - _NEAR_END):
-            return True
-    return False
+    found = [s for s in symptoms(lines) if _voice(s.line) not in silent]
+    if any(s.strength == _TESTS for s in found):
+        return True
+    if any(_passed().search(line) for line in lines[-5:]):
+        return False
+    near = len(lines) - _NEAR_END
+    return any(
+        s.strength in (_BUILD, _SURE) or (s.strength == _LIKELY and not mixed and s.number >= near)
+        for s in found
+    )
 
 
 def own_voice(lines: list[str], names: Iterable[str]) -> str:
@@ -90,9 +99,14 @@ def own_voice(lines: list[str], names: Iterable[str]) -> str:
 
 
 def most_telling(lines: list[str]) -> str:
-    """The one line that says best why it failed, "" if there is no line at all."""
-    line = _exception(lines) or _best(lines)
-    return shortened(line)
+    """The one line that says best why it failed, "" if there is no line at all.
+
+    A line that ends in a colon is told with the one that follows it.
+    """
+    line, number = _exception(lines) or _best(lines)
+    if line.endswith(":") and number + 1 < len(lines) and not line.startswith("Diff in "):
+        line = f"{line} {lines[number + 1]}"
+    return shortened(_THREAD_ID.sub("", line))
 
 
 def shortened(line: str) -> str:
@@ -101,40 +115,54 @@ def shortened(line: str) -> str:
     return line if len(line) <= MAX_FAILURE else line[: MAX_FAILURE - 1].rstrip() + "…"
 
 
-def _best(lines: list[str]) -> str:
+def _best(lines: list[str]) -> tuple[str, int]:
     found = symptoms(lines)
     if not found:
         return _fallback(lines)
-    best = min(found, key=lambda s: (s.telling == 2, s.strength, s.telling, s.number))
-    return _go_message(lines, best) if "--- FAIL: " in best.line else best.line
+    told = [s for s in found if s.telling < _SUMMARY]
+    tests = [s for s in told if s.strength == _TESTS]
+    built = [s for s in told if s.strength == _BUILD]
+    summed = [s for s in found if s.strength == _TESTS]
+    best = min(
+        tests or built or summed or told or found,
+        key=lambda s: (s.strength, s.telling, len(s.line) < _BARE, s.number),
+    )
+    if "--- FAIL: " in best.line:
+        return _go_message(lines, best)
+    return best.line, best.number
 
 
-def _fallback(lines: list[str]) -> str:
-    """Without any pattern: what a short output begins with, what a long one ends with."""
+def _fallback(lines: list[str]) -> tuple[str, int]:
+    """Without any pattern: what a short output or a diff begins with, what a long one ends with."""
     if not lines:
-        return ""
-    return lines[0] if len(lines) <= 6 else lines[-1]
+        return "", 0
+    first = len(lines) <= 6 or any(line.startswith("@@ ") for line in lines[:20])
+    number = 0 if first else len(lines) - 1
+    return lines[number], number
 
 
-def _go_message(lines: list[str], symptom: Symptom) -> str:
-    """Go prints what a test said before its `--- FAIL` (-v) or after it."""
-    for number in (symptom.number + 1, symptom.number - 1):
-        if 0 <= number < len(lines) and _GO_MESSAGE.match(lines[number]):
-            return lines[number]
-    return symptom.line
+def _go_message(lines: list[str], symptom: Symptom) -> tuple[str, int]:
+    """What a Go test said: after its `--- FAIL`, or before it (-v)."""
+    for way in (1, -1):
+        number = symptom.number + way
+        while 0 <= number < len(lines) and lines[number].startswith("    "):
+            if _GO_MESSAGE.match(lines[number]):
+                return lines[number], number
+            number += way
+    return symptom.line, symptom.number
 
 
-def _exception(lines: list[str]) -> str:
+def _exception(lines: list[str]) -> tuple[str, int] | None:
     """The exception at the end of the last Python traceback."""
     at = max((n for n, line in enumerate(lines) if _TRACEBACK in line), default=None)
     if at is None:
-        return ""
+        return None
     indent = len(lines[at]) - len(lines[at].lstrip())
-    for line in lines[at + 1 :]:
-        text = line[indent:] if line[:indent].isspace() or not indent else line
+    for number in range(at + 1, len(lines)):
+        text = lines[number][indent:] if lines[number][:indent].isspace() else lines[number]
         if not text[:1].isspace() and _EXCEPTION.match(text):
-            return text
-    return ""
+            return text, number
+    return None
 
 
 def _voice(line: str) -> str:
@@ -147,7 +175,7 @@ def _rank(line: str) -> tuple[int, int] | None:
     if _never().search(line):
         return None
     if _says(line):
-        return 0, 0
+        return _SURE, 0
     for strength, by_telling in enumerate(_patterns()):
         for telling, pattern in enumerate(by_telling):
             if pattern is not None and pattern.search(line):
@@ -164,12 +192,21 @@ def _says(line: str) -> bool:
 def _patterns() -> tuple[tuple[re.Pattern[str] | None, ...], ...]:
     data = table("failures")
     return tuple(
-        tuple(_any(data[strength][telling]) for telling in _TELLINGS) for strength in _STRENGTHS
+        tuple(
+            _any(data[strength][telling], re.IGNORECASE if strength == "hint" else 0)
+            for telling in _TELLINGS
+        )
+        for strength in _STRENGTHS
     )
 
 
-def _any(patterns: list[str]) -> re.Pattern[str] | None:
-    return re.compile("|".join(f"(?:{p})" for p in patterns)) if patterns else None
+def _any(patterns: list[str], flags: int) -> re.Pattern[str] | None:
+    return re.compile("|".join(f"(?:{p})" for p in patterns), flags) if patterns else None
+
+
+@cache
+def _passed() -> re.Pattern[str]:
+    return re.compile("|".join(table("failures")["passed"]["lines"]))
 
 
 @cache
@@ -188,7 +225,8 @@ def _worth_a_look() -> re.Pattern[str]:
     return re.compile(
         r"(?i:err|fail|fatal|panic|exce|denied|cannot|couldn|could not|unable|refused|found|no such"
         r"|trace|fault|abort|kill|halt|conflict|reject|invalid|unknown|unexpected|usage|timed? ?out"
-        r"|undefined|not ok|interrupt|stopiter|exit|missing|syntax|directory|permi|eaddr|enoent|unhandled)"
+        r"|undefined|not ok|interrupt|stopiter|exit|missing|syntax|directory|permi|eaddr|enoent"
+        r"|unhandled|ignored)"
         r"|[●✕✖✗✘❌×│]|^E: |\.go:\d|\bdoes not\b|\bis not\b|\bmust not\b|required|mismatch|expected"
         r"|\(eval\)|^Diff in|^ ! \[|^ssh: |ld: |^e: |[\u0400-\u04ff\u3040-\u9fff\uac00-\ud7af]"
         r"|icht|encontr|introuv|[Pp]erm|existe|inexist|trovato|negato|dossier|répertoire|zulässig|Verzeichnis"

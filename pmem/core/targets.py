@@ -1,7 +1,7 @@
 """Which files a shell line is about to write, and which it names, as far as its text tells.
 
 Paths are as written, joined to the directory an earlier `cd` of the same line led to; a glob
-or a variable in them stays. Reading is not looked at: see `effect`.
+or a variable in them stays.
 """
 
 from __future__ import annotations
@@ -9,30 +9,17 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Callable, Iterator
+from functools import cache
 
+from pmem.core.data import table
 from pmem.core.signature import Command, parse
 from pmem.core.tidy import only_shows
 
-#: Every operand of these is written (or removed).
-_ALL = frozenset(
-    "rm rmdir unlink shred touch mkdir truncate tee mkfifo restore vi vim nvim nano emacs".split()
-)
-#: The first operand of these is a mode or an owner, the others are changed.
-_AFTER_FIRST = frozenset("chmod chown chgrp".split())
-#: The last operand of these is where something goes.
-_LAST = frozenset("cp install ln rsync scp".split())
-#: Programs that edit in place with a certain option; the first operand is a script.
-_IN_PLACE = {"sed": re.compile(r"-[a-zA-Z]*i|--in-place"), "perl": re.compile(r"-[a-z]*i")}
-_FORMATTERS = re.compile(r"(--write|--fix|-w|-i|--in-place)\Z")
-_FORMATTER_NAMES = frozenset("prettier eslint gofmt goimports black isort ruff rustfmt".split())
-#: Options of these whose value is a file they write.
-_OUTPUT_OPTION = re.compile(r"-o|--output|--output-file|--out")
-_OUTPUT_PROGRAMS = frozenset("curl wget gcc g++ cc c++ clang clang++ ld go sort pandoc tsc".split())
-#: The first operand of these is a pattern or a program, not a path.
-_PATTERN_FIRST = frozenset(
-    "grep egrep fgrep rg ag ack sed awk gawk perl jq yq echo printf expr".split()
-)
-_MAX_PATH = 400
+_OUTPUT_OPTIONS = frozenset({"-o", "--output", "--output-file", "--out"})
+_SCRIPT_OPTIONS = frozenset({"-e", "-f", "--expression", "--file"})
+_GIT_WRITERS = frozenset({"rm", "mv", "restore"})
+#: Longer words are texts, no paths.
+MAX_PATH = 400
 
 
 def writes(command: str) -> tuple[str, ...]:
@@ -49,7 +36,7 @@ def _all_of(command: str, pick: Callable[[Command], Iterator[str]]) -> tuple[str
     found: dict[str, None] = {}
     for part in parse(command):
         for path in pick(part):
-            if path and len(path) <= _MAX_PATH and "\n" not in path:
+            if path and len(path) <= MAX_PATH and "\n" not in path:
                 found[_placed(path, part.cwd)] = None
     return tuple(found)
 
@@ -68,33 +55,46 @@ def _written(command: Command) -> Iterator[str]:
         return
     name = command.words[0].rpartition("/")[2]
     words = command.words[1:]
-    operands = [word for word in words if not word.startswith("-")]
+    operands = [word for word in words if word and not word.startswith("-")]
     if name == "git":
-        name, operands = (operands[0], operands[1:]) if operands else ("", [])
-        if name not in ("rm", "mv", "restore"):
-            return
-    if name in _ALL:
+        yield from _written_by_git(words, operands)
+        return
+    if name in _listed("all"):
         yield from operands
-    elif name in _AFTER_FIRST:
+    elif name in _listed("after_first"):
         yield from operands[1:]
     elif name == "mv":
         yield from operands
         yield from _into(operands)
-    elif name in _LAST and len(operands) > 1:
+    elif name in _listed("last") and len(operands) > 1:
         yield operands[-1]
         yield from _into(operands)
     elif name == "dd":
         yield from (word[3:] for word in words if word.startswith("of="))
-    elif name in _IN_PLACE and any(_IN_PLACE[name].match(word) for word in words):
-        scripted = any(word in ("-e", "-f", "--expression") for word in words)
-        yield from operands if scripted else operands[1:]
-    elif name in _FORMATTER_NAMES:
-        if name in ("black", "isort") or any(_FORMATTERS.match(word) for word in words):
-            yield from operands
-    elif name in _OUTPUT_PROGRAMS:
-        yield from _output_of(words)
     elif name == "patch":
         yield from operands[:1]
+    elif name in _listed("output_option"):
+        yield from _output_of(words)
+    else:
+        yield from _in_place(name, words, operands)
+
+
+def _written_by_git(words: tuple[str, ...], operands: list[str]) -> Iterator[str]:
+    if operands[:1] == ["checkout"] and "--" in words:
+        yield from words[words.index("--") + 1 :]
+    elif operands and operands[0] in _GIT_WRITERS:
+        yield from operands[1:]
+
+
+def _in_place(name: str, words: tuple[str, ...], operands: list[str]) -> Iterator[str]:
+    rules = table("commands")["writes"]
+    for kind in ("in_place", "script_in_place"):
+        option = rules[kind].get(name)
+        if option is None or not (option == "" or any(re.search(option, word) for word in words)):
+            continue
+        scripts = {after for word, after in _pairs(words) if word in _SCRIPT_OPTIONS}
+        files = [operand for operand in operands if operand not in scripts]
+        yield from files if scripts or kind == "in_place" else files[1:]
 
 
 def _into(operands: list[str]) -> Iterator[str]:
@@ -106,29 +106,37 @@ def _into(operands: list[str]) -> Iterator[str]:
 
 
 def _output_of(words: tuple[str, ...]) -> Iterator[str]:
-    for word, after in zip(words, (*words[1:], ""), strict=True):
-        if _OUTPUT_OPTION.fullmatch(word):
+    for word, after in _pairs(words):
+        if word in _OUTPUT_OPTIONS:
             yield after
         elif word.startswith(("--output=", "--out=")):
             yield word.partition("=")[2]
+
+
+def _pairs(words: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+    return zip(words, (*words[1:], ""), strict=True)
 
 
 def _named(command: Command) -> Iterator[str]:
     for operator, target in command.redirects:
         if operator not in ("<<", "<<<") and not only_shows(operator, target):
             yield target
+    yield from _written(command)
     words = command.words
     if not words:
         return
     if "/" in words[0]:
         yield words[0]
-    skip = words[0].rpartition("/")[2] in _PATTERN_FIRST
+    skip = words[0].rpartition("/")[2] in _listed("pattern_first")
     for word in words[1:]:
         if word.startswith("-"):
-            _, equals, value = word.partition("=")
-            if equals and value:
-                yield value
+            yield word.partition("=")[2]
         elif skip:
             skip = False
         elif not any(c.isspace() for c in word):
             yield word
+
+
+@cache
+def _listed(which: str) -> frozenset[str]:
+    return frozenset(table("commands")["writes"][which].split())
