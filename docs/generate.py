@@ -47,16 +47,39 @@ def page() -> str:
 def section(ctx: click.Context, name: str) -> str:
     """One command: how it is called, what it does, its options, its examples."""
     command = ctx.command
-    usage = " ".join([name, *command.collect_usage_pieces(ctx)])
+    arguments = [argument(p) for p in command.params if isinstance(p, click.Argument)]
+    if isinstance(command, click.Group):
+        arguments.append("COMMAND [ARGS]…")
+    usage = " ".join([name, command.options_metavar or "", *arguments])
     parts = [f"{'##' if name.count(' ') < 2 else '###'} {name}", f"`{usage}`"]
     parts += paragraphs(command.help or "")
-    options = [record for p in command.params if (record := p.get_help_record(ctx))]
-    if options:
-        rows = [f"| `{cell(names)}` | {cell(does)} |" for names, does in options]
+    rows = [option(p) for p in command.params if isinstance(p, click.Option) and not p.hidden]
+    if rows:
         parts.append("\n".join(["| option | |", "|---|---|", *rows]))
-    for text in paragraphs(command.epilog or ""):
-        parts.append(text)
+    parts += paragraphs(command.epilog or "")
     return "\n\n".join(parts) + "\n"
+
+
+# What follows is told from the parameters themselves, since the layout of click's own help differs
+# from one release of it to the next.
+
+
+def argument(parameter: click.Argument) -> str:
+    """An argument as the usage line names it."""
+    name = parameter.metavar or (parameter.name or "").upper()
+    if parameter.nargs != 1 and not name.endswith("…"):
+        name += "…"
+    return name if parameter.required else f"[{name}]"
+
+
+def option(parameter: click.Option) -> str:
+    """An option as a row of the table."""
+    names = ", ".join([*parameter.opts, *parameter.secondary_opts])
+    value = ""
+    if not (parameter.is_flag or parameter.count):
+        choices = parameter.type.choices if isinstance(parameter.type, click.Choice) else ()
+        value = " " + (parameter.metavar or "|".join(map(str, choices)) or "TEXT")
+    return f"| `{cell(names + value)}` | {cell(parameter.help or '')} |"
 
 
 def paragraphs(text: str) -> list[str]:

@@ -81,7 +81,7 @@ def commands_in(page: Path) -> Iterator[str]:
     for block in fences(page, "sh"):
         for line in block.splitlines():
             if line.startswith("pmem"):
-                yield line
+                yield re.split(r"\s{2,}", line)[0]
 
 
 # --- links ------------------------------------------------------------------------------------
@@ -199,6 +199,7 @@ def test_the_readme_s_commands_do_what_they_say(home: Path, tmp_path: Path) -> N
     project = tmp_path / "project"
     project.mkdir()
     (project / "AGENTS.md").write_text("Never force-push.\n")
+    (project / "Makefile").write_text("test:\n\ttrue\n")
     shutil.copy(CHECKOUT / "install.sh", project)
     env = {**os.environ, "HOME": str(home), "PATH": f"{launcher(tmp_path)}:{os.environ['PATH']}"}
     env["EDITOR"] = "true"
