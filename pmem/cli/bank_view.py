@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 #: Lines of an output that the table shows, from its end.
 TAIL = 3
 #: Cells of the column of ids, longer ones are wrapped.
-MAX_ID = 36
+MAX_ID = 48
 STYLES = {"failed": "red", "succeeded": "green", "diagnosis": "yellow"}
 _TRIED = ("", "tries", "exit", "what was tried")
 MARKS = {"failed": "✗", "succeeded": "✓", "diagnosis": "•"}
@@ -38,10 +38,9 @@ def show_entries(environment: Environment, entries: Iterable[Entry]) -> None:
 
 def _knowledge(environment: Environment, entries: Sequence[Entry]) -> RenderableType:
     if not roomy(environment):
-        table = grid(("what is known",))
-        for entry in entries:
-            table.add_row(_cell(entry, environment, headed=True))
-        return table
+        from rich.console import Group
+
+        return Group(*(_headed(entry, _cell(entry, environment)) for entry in entries))
     table = grid(("id", "what is known"), narrow=MAX_ID)
     for entry in entries:
         table.add_row(text(entry.id, "cyan"), _cell(entry, environment))
@@ -59,24 +58,34 @@ def _procedural(environment: Environment, entries: Sequence[Entry]) -> Renderabl
             text(MARKS.get(entry.outcome, "?"), style),
             text(str(entry.attempts) if entry.attempts else ""),
             text("" if entry.exit_code is None else str(entry.exit_code), style),
-            _cell(entry, environment, headed=not wide),
         ]
-        table.add_row(*([text(entry.id, "cyan")] if wide else []), *cells)
+        cell = _cell(entry, environment)
+        if wide:
+            table.add_row(text(entry.id, "cyan"), *cells, cell)
+        else:
+            table.add_row(*cells, _headed(entry, cell))
     return table
+
+
+def _headed(entry: Entry, cell: RenderableType) -> RenderableType:
+    """A cell under the id of its entry, set in."""
+    from rich.console import Group
+    from rich.padding import Padding
+
+    return Group(text(entry.id, "cyan"), Padding(cell, (0, 0, 0, 2)))
 
 
 def roomy(environment: Environment) -> bool:
     """Whether ids get a column of their own; else they head what they name."""
-    return width(environment) >= 100
+    return width(environment) >= 120
 
 
-def _cell(entry: Entry, environment: Environment, *, headed: bool = False) -> RenderableType:
+def _cell(entry: Entry, environment: Environment) -> RenderableType:
     """The content, when it speaks, and the end of the output, each on lines of its own."""
     from rich.console import Group
 
     bound = width(environment) < UNBOUNDED
-    parts: list[RenderableType] = [text(entry.id, "cyan")] if headed else []
-    parts.append(text(entry.content))
+    parts: list[RenderableType] = [text(entry.content)]
     if entry.when:
         parts.append(text("when " + watch_words(entry.when), "magenta"))
     if entry.output and entry.outcome != "succeeded":
