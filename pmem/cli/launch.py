@@ -153,15 +153,16 @@ def start(environment: Environment, options: StartOptions, program: Program) -> 
     config = configure(environment, options, program)
     if config is None:
         become(program.command, environment.env, environment.cwd)
+    from pmem.cli.report import Report
     from pmem.session.process import start as start_session
 
+    if not environment.terminal:  # what is imported after the fork costs more, in both processes
+        import pmem.terminal.plain  # noqa: F401
     try:
         running = start_session(config, environment.env)
     except OSError as error:
         environment.say(f"no memory this time: {error.strerror or error}")
         become(program.command, environment.env, environment.cwd)
-    from pmem.cli.report import Report
-
     report = Report(environment, config, running.link)
     nonce = os.urandom(8).hex()
     try:
