@@ -67,6 +67,19 @@ def stamp(name: str | Path, dir_fd: int | None = None) -> Stamp | None:
     return _stamp(info)
 
 
+def is_dir(path: Path) -> bool:
+    """Whether it is a directory that can be reached; where we may not look, it is none."""
+    try:
+        return path.is_dir()
+    except OSError:
+        return False
+
+
+def is_there(path: Path) -> bool:
+    """Whether there is such a file or directory; where we may not look, there is none."""
+    return os.access(path, os.F_OK)
+
+
 def exists(name: str | Path, dir_fd: int | None = None) -> bool:
     """Whether there is anything of that name, a link that leads nowhere included."""
     return stamp(name, dir_fd) is not None

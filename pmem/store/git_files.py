@@ -10,6 +10,8 @@ import re
 import struct
 from pathlib import Path
 
+from pmem.store import files
+
 
 def common_dir(root: Path) -> Path | None:
     """The repository directory that all worktrees share, for a directory that has a `.git`.
@@ -17,10 +19,10 @@ def common_dir(root: Path) -> Path | None:
     None where `.git` cannot be read, or names a repository that does not know this worktree.
     """
     dot_git = root / ".git"
-    if dot_git.is_dir():
+    if files.is_dir(dot_git):
         return dot_git.resolve()
     git_dir = _pointed(dot_git, "gitdir:")
-    if git_dir is None or not git_dir.is_dir():
+    if git_dir is None or not files.is_dir(git_dir):
         return None
     shared = _pointed(git_dir / "commondir")
     if shared is None:
@@ -35,10 +37,10 @@ def common_dir(root: Path) -> Path | None:
 def main_worktree(root: Path) -> Path:
     """The main worktree of the repository that `root` is a worktree of; else `root` itself."""
     shared = common_dir(root)
-    if shared is None or not (root / ".git").is_file():
+    if shared is None or files.is_dir(root / ".git"):
         return root
     main = shared.parent
-    if main == root or not (main / ".git").exists():
+    if main == root or not files.is_there(main / ".git"):
         return root  # a submodule, or worktrees of a bare repository
     return main if common_dir(main) == shared else root
 
@@ -49,9 +51,9 @@ def tracks(root: Path, path: str) -> bool:
     True as well where the index cannot be understood: the careful answer.
     """
     dot_git = root / ".git"
-    if not dot_git.exists():
+    if not files.is_there(dot_git):
         return False
-    git_dir = dot_git if dot_git.is_dir() else _pointed(dot_git, "gitdir:")
+    git_dir = dot_git if files.is_dir(dot_git) else _pointed(dot_git, "gitdir:")
     if git_dir is None:
         return True
     try:

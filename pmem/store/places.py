@@ -10,6 +10,8 @@ import stat
 from collections.abc import Mapping
 from pathlib import Path
 
+from pmem.store import files
+
 
 def home(env: Mapping[str, str]) -> Path | None:
     """The user's home: HOME, else what the system's user list says; None if it is no directory."""
@@ -22,7 +24,7 @@ def home(env: Mapping[str, str]) -> Path | None:
         except KeyError:
             return None
     path = Path(named)
-    return path if path.is_absolute() and path.is_dir() else None
+    return path if path.is_absolute() and files.is_dir(path) else None
 
 
 def config_file(env: Mapping[str, str]) -> Path | None:

@@ -103,7 +103,7 @@ def ensure(project: Project) -> None:
     _must_be_ours(project.dir, named=True)
     if project.settings.exists():
         return
-    if project.dir.parent == project.root and not project.root.is_dir():
+    if project.dir.parent == project.root and not files.is_dir(project.root):
         raise OSError(errno.ENOENT, "the project's directory is gone", os.fspath(project.root))
     _make(project.dir)
     from pmem.store import trust
@@ -114,7 +114,7 @@ def ensure(project: Project) -> None:
 
 def _make(directory: Path) -> None:
     """Make the directory in one go, so that no half-made one is ever found."""
-    if directory.is_dir():  # an empty one the user named; it may be a mount point
+    if files.is_dir(directory):  # an empty one the user named; it may be a mount point
         with files.opened_dir(directory) as dir_fd:
             _fill(dir_fd)
         return
@@ -172,7 +172,9 @@ def _named(start: Path, path: Path) -> Path:
     if ".git" in directory.parts:
         raise ForeignDirectory(f"{directory} lies among git's own files. {_ELSEWHERE}")
     inside = directory / NAME
-    return inside if not (directory / MARK).exists() and (inside / MARK).exists() else directory
+    if not files.is_there(directory / MARK) and files.is_there(inside / MARK):
+        return inside
+    return directory
 
 
 def _must_be_ours(directory: Path, *, named: bool = False) -> None:

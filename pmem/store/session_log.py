@@ -107,7 +107,8 @@ class SessionLog:
 
     def _begin(self, fd: int) -> None:
         if os.fstat(fd).st_size == 0:
-            jsonl.append(fd, jsonl.encode(self.header))
+            header = {**self.header, "task": cut(str(self.header["task"]), MAX_TEXT)}
+            jsonl.append(fd, jsonl.encode(header))
 
     def _file(self, name: str) -> int:
         """The open file; one that was removed under us is begun anew."""

@@ -20,7 +20,7 @@ from pmem.store.session_log import STEPS
 _ID = re.compile(r"(\d{8}-\d{6})-(.+)")
 #: How much of a steps file is looked at for its header, and for its last step, in bytes.
 _HEAD = 1 << 17
-_TAIL = 1 << 17
+_TAILS = (1 << 16, 1 << 20)
 #: A directory without a log is one whose session has not begun yet, for so many seconds.
 _BEGINNING = 3600.0
 
@@ -65,7 +65,7 @@ def session_info(path: Path) -> SessionInfo:
             about = os.fstat(fd)
             last = about.st_mtime
             header = _first(os.pread(fd, _HEAD, 0))
-            steps = _last_step(os.pread(fd, _TAIL, max(0, about.st_size - _TAIL)))
+            steps = _last_step(fd, about.st_size)
             live = _locked(fd, header)
         finally:
             os.close(fd)
@@ -129,12 +129,13 @@ def _first(head: bytes) -> dict[str, Any]:
     return record if "step" not in record else {}
 
 
-def _last_step(tail: bytes) -> int:
-    """The number of the last whole step."""
-    for line in reversed(tail.split(b"\n")):
-        number = _record(line).get("step")
-        if isinstance(number, int):
-            return number
+def _last_step(fd: int, size: int) -> int:
+    """The number of the last whole step, 0 if there is none."""
+    for much in _TAILS:
+        for line in reversed(os.pread(fd, much, max(0, size - much)).split(b"\n")):
+            number = _record(line).get("step")
+            if isinstance(number, int):
+                return number
     return 0
 
 

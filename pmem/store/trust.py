@@ -52,7 +52,7 @@ def _made_here(project: Project) -> bool:
     except OSError:
         return False
     for root in project.dir.parents:
-        if (root / ".git").exists():
+        if files.is_there(root / ".git"):
             return not tracks(root, project.settings.relative_to(root).as_posix())
     return True
 

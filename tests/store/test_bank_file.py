@@ -143,8 +143,10 @@ def test_an_edit_made_while_the_bank_is_written_is_taken_in_too(
     bank_file.flush()
     prepare = files.prepare
 
-    def prepare_and_edit(dir_fd: int, name: str, data: bytes) -> tuple[str, files.Stamp]:
-        prepared = prepare(dir_fd, name, data)
+    def prepare_and_edit(
+        dir_fd: int, name: str, data: bytes, *, sync: bool = True
+    ) -> tuple[str, files.Stamp]:
+        prepared = prepare(dir_fd, name, data, sync=sync)
         if "new" not in project.bank.read_text():
             edit(project, project.bank.read_text().replace("old", "new"))
         return prepared

@@ -136,6 +136,7 @@ def entries(draw: st.DrawFn) -> Entry:
             draw(text.filter(lambda t: tidy_entry(Entry("knowledge", "x", t)).content)),
             tags=draw(st.lists(text, max_size=3).map(tuple)),
             source=draw(text),
+            when=draw(st.none() | st.dictionaries(text, toml_value, max_size=3)),
             note=draw(text),
             outcome=draw(st.sampled_from(["", "failed", "succeeded", "diagnosis"])),
             command=draw(text),

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from pmem.core.bank import SaveKnowledge
+from pmem.store.bank_file import BankFile
 from pmem.store.project import ForeignDirectory, Project, ensure, find_project
 
 Git = Callable[..., str]
@@ -174,6 +176,45 @@ def test_a_file_in_its_place_is_refused(root: Path) -> None:
     (root / ".pmem").write_text("x")
     with pytest.raises(ForeignDirectory, match="not a directory"):
         find(root)
+
+
+as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root may give files away")
+
+
+@as_root
+def test_root_makes_the_memory_for_whoever_owns_the_project(root: Path) -> None:
+    os.chown(root, 12345, 12345)
+    bank_file = BankFile(find(root))
+    bank_file.apply([SaveKnowledge("a", "x")])
+    assert bank_file.close()
+    directory = root / ".pmem"
+    owners = {p.name: p.stat().st_uid for p in (directory, *directory.iterdir())}
+    assert owners == dict.fromkeys((".pmem", "bank.toml", "pmem.toml", ".gitignore"), 12345)
+
+
+@as_root
+def test_another_users_directory_is_refused_in_the_project_and_passed_over_above(
+    short_dir: Path,
+) -> None:
+    short_dir.chmod(0o755)
+    made(short_dir)
+    (short_dir / ".pmem").chmod(0o755)
+    below = short_dir / "mine"
+    below.mkdir()
+    pid = os.fork()
+    if pid == 0:
+        code = 1
+        try:
+            os.setuid(12345)
+            try:
+                find(short_dir, HOME="/", XDG_STATE_HOME="/x")
+            except ForeignDirectory as error:
+                code = 0 if "another user" in str(error) else 2
+            if find(below).dir != below / ".pmem":  # HOME is one that may not even be looked at
+                code = 3
+        finally:
+            os._exit(code)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
 
 
 # -- named by the user --------------------------------------------------------------------------
