@@ -1,0 +1,43 @@
+"""Rules: the memory agent that climbs the ladder and says the first thing a rung finds."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from pmem.core.bank import BankOp
+from pmem.core.decision import Decision, Silence
+from pmem.core.moment import Moment
+from pmem.memory.rules import known_remedy, prohibition, repeated_failure, status
+from pmem.memory.rules.rule import Rule
+
+#: What is surest stands first; a step gets one reminder at most.
+LADDER: tuple[Rule, ...] = (prohibition.RULE, repeated_failure.RULE, known_remedy.RULE)
+
+
+class Rules:
+    """The embedded memory agent. `only` switches rules on by name; all are on by default."""
+
+    name = "rules"
+
+    def __init__(self, only: Collection[str] | None = None) -> None:
+        names = {rule.name for rule in LADDER}
+        unknown = set(only or ()) - names
+        if unknown:
+            raise ValueError(f"there is no rule {min(unknown)!r}; there are {', '.join(names)}")
+        self.rules = tuple(rule for rule in LADDER if only is None or rule.name in only)
+
+    def manage(self, moment: Moment) -> Sequence[BankOp]:
+        """What the rules keep of this moment, and the status."""
+        ops: list[BankOp] = []
+        for rule in self.rules:
+            ops += rule.keep(moment)
+        ops += status.keep(moment)
+        return ops
+
+    def decide(self, moment: Moment) -> Decision:
+        """What the first rung finds, or silence."""
+        for rule in self.rules:
+            found = rule.look(moment)
+            if found is not None:
+                return found
+        return Silence("no rule applies")

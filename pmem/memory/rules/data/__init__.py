@@ -1,0 +1,1 @@
+"""Word lists and sentences of the rules."""

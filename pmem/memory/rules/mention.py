@@ -1,0 +1,156 @@
+"""Commands as a text names them, and whether a proposed command is one of them.
+
+A rule file says `git push --force`, "force-push" or "npm"; what runs is
+`git -C web push -f origin main`. Only the programs that run are looked at: a command that merely
+names another one (grep, echo, a commit message) is never meant.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from pmem.core.signature import parse
+from pmem.memory.rules.phrases import data
+
+ANY = "*"
+#: Stands for what a text leaves open: `git push <remote>`.
+_OPEN = "_open_"
+_PLACEHOLDER = re.compile(r"<[^>]*>|\[[^\]]*\]|\.\.\.|…|\$\w+|\{[^}]*\}")
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """A command as a text means it: the program, words that follow, and options it must have.
+
+    Each element of `flags` is a set of spellings of which one must stand there.
+    """
+
+    program: str
+    words: tuple[str, ...] = ()
+    flags: tuple[frozenset[str], ...] = ()
+
+    def matches(self, words: Sequence[str]) -> bool:
+        """Whether a simple command, given by its words, is this command."""
+        for program, rest in _views(words):
+            if program == self.program and self._fits(*_split(program, rest)):
+                return True
+        return False
+
+    def _fits(self, positional: Sequence[str], flags: frozenset[str]) -> bool:
+        if flags & _harmless():
+            return False
+        if not all(same & flags for same in self.flags):
+            return False
+        if not self.words:
+            return True
+        if not positional or self.words[0] not in (ANY, positional[0]):
+            return False
+        rest = iter(positional[1:])
+        return all(any(_means(word, other) for other in rest) for word in self.words[1:])
+
+
+def _means(word: str, other: str) -> bool:
+    return word == other or (word == ANY and not other.startswith("."))
+
+
+def pattern(text: str) -> Pattern | None:
+    """The one simple command a text is, as a pattern; None if it is no command we know."""
+    commands = parse(_PLACEHOLDER.sub(_OPEN, text))
+    if len(commands) != 1 or not commands[0].words:
+        return None
+    views = list(_views(commands[0].words))
+    program, rest = next(
+        ((p, r) for p, r in reversed(views) if _known(p)), (views[0][0], views[0][1])
+    )
+    if not (_known(program) or text.strip().startswith("./")):
+        return None
+    positional, flags = _split(program, rest)
+    while positional and positional[-1] == _OPEN:
+        positional.pop()
+    positional = [ANY if word == _OPEN else word for word in positional]
+    name = " ".join((program, *positional[:1]))
+    return Pattern(program, tuple(positional), tuple(_spellings(name, f) for f in sorted(flags)))
+
+
+def strong() -> frozenset[str]:
+    """Programs that are recognised without backticks."""
+    return frozenset(data("commands")["strong"].split())
+
+
+def subcommands() -> frozenset[str]:
+    """Words that belong to a command even without backticks."""
+    return frozenset(data("commands")["subcommands"].split())
+
+
+@cache
+def _known_programs() -> frozenset[str]:
+    return strong() | frozenset(data("commands")["weak"].split())
+
+
+def _known(program: str) -> bool:
+    return program in _known_programs()
+
+
+@cache
+def _harmless() -> frozenset[str]:
+    return frozenset(data("commands")["harmless"]) - {"-h"}
+
+
+def _views(words: Sequence[str]) -> Iterator[tuple[str, Sequence[str]]]:
+    """The programs a simple command runs: the wrapper itself, then what it wraps."""
+    wrappers = data("commands")["wrappers"]
+    rest = list(words)
+    while rest:
+        program = posixpath.basename(rest[0])
+        yield program, rest[1:]
+        if program in ("python", "python3") and rest[1:2] == ["-m"] and len(rest) > 2:
+            rest = rest[2:]
+        elif program in wrappers:
+            rest = rest[1:]
+            while rest and (rest[0].startswith("-") or "=" in rest[0]):
+                rest = rest[1:]
+        else:
+            return
+
+
+def _split(program: str, words: Sequence[str]) -> tuple[list[str], frozenset[str]]:
+    """Positional words (the subcommand under its main name) and options, clusters taken apart."""
+    takes_value = data("commands")["values"].get(program, ())
+    positional: list[str] = []
+    flags: set[str] = set()
+    words = list(words)
+    while words:
+        word = words.pop(0)
+        if word == "--":
+            positional += words
+            break
+        if not word.startswith("-") or word == "-":
+            positional.append(word)
+            continue
+        if re.fullmatch(r"-[A-Za-z]{2,4}", word) and word not in takes_value:
+            flags.update(f"-{letter}" for letter in word[1:])
+        else:
+            flags.add(word.split("=", 1)[0])
+        if word in takes_value and words:
+            words.pop(0)
+    if positional:
+        names = data("commands")["aliases"].get(program, {})
+        positional[0] = names.get(positional[0], positional[0])
+        if program == "git" and positional[0] == "push" and any(
+            word.startswith("+") for word in positional[1:]
+        ):
+            flags.add("--force")
+        if program == "git" and positional[0] == "push":
+            positional = [p.removeprefix("HEAD:").removeprefix("+") for p in positional]
+    return positional, frozenset(flags)
+
+
+def _spellings(program: str, flag: str) -> frozenset[str]:
+    for row in data("commands")["flags"]:
+        if flag in row["same"] and program.startswith(row["program"]):
+            return frozenset(row["same"])
+    return frozenset((flag,))
