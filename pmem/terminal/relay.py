@@ -111,6 +111,7 @@ class Relay:
         self._to_terminal = bytearray()
         self._to_child = bytearray()
         self._takes_input = True
+        self._last_input = b""
         self._output_ended = False
         self._drain_until = self._drain_end = 0.0
         self._drained = 0
@@ -236,6 +237,7 @@ class Relay:
         data = self._terminal.read(CHUNK)
         if data is None:
             return
+        self._last_input = data[-1:] or self._last_input
         if data and self._stream is not None and self._stream.question is not None:
             self._stream.typed(data)
             self._take_typed(self._stream)
@@ -246,7 +248,9 @@ class Relay:
             if self._terminal.gone:
                 self._hang_up()
                 return
-            self._to_child += self._child.end_of_file()
+            # On a line that is not ended the first one only ends that line.
+            ends = self._child.end_of_file()
+            self._to_child += ends if self._last_input in b"\r\n" else ends * 2
         self._feed_child()
 
     def _feed_child(self) -> None:

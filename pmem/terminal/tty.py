@@ -106,9 +106,15 @@ class Terminal:
         return self._control is not None and attributes_of(self._control) is None
 
     def enter_raw(self) -> None:
-        """Raw mode. What was typed ahead stays (TCSANOW, not TCSAFLUSH)."""
-        if self.attributes is not None and self.input_is_tty:
-            self._set(raw_version(self.attributes))
+        """Raw mode. What was typed ahead stays (TCSANOW, not TCSAFLUSH).
+
+        Where the input comes from elsewhere the terminal's keys stay as they are.
+        """
+        if self.attributes is not None:
+            raw = raw_version(self.attributes)
+            if not self.input_is_tty:
+                raw = [self.attributes[0], raw[1], *self.attributes[2:]]
+            self._set(raw)
             self._is_raw = True
 
     def leave_raw(self) -> None:
