@@ -19,9 +19,7 @@ from pmem.store.session_log import SessionLog, new_session_id
 from pmem.store.settings import Settings
 
 
-def assemble(
-    config: SessionConfig, env: Mapping[str, str]
-) -> tuple[Session, BankFile, SessionLog]:
+def assemble(config: SessionConfig, env: Mapping[str, str]) -> tuple[Session, BankFile, SessionLog]:
     """A session on this project's files, ready for its first event."""
     project, settings = config.project, config.settings
     bank_file = BankFile(project, max_entries=settings.max_entries)

@@ -53,6 +53,9 @@ def _only_looks(command: str) -> bool:
     return bool(commands) and all(
         c.words
         and not any(operator.startswith(">") for operator, _ in c.redirects)
-        and (c.words[0] in LOOKS or (c.words[0] == "git" and c.words[1:2] and c.words[1] in GIT_LOOKS))
+        and (
+            c.words[0] in LOOKS
+            or (c.words[0] == "git" and c.words[1:2] and c.words[1] in GIT_LOOKS)
+        )
         for c in commands
     )

@@ -152,9 +152,7 @@ def serve(
         link.send({"type": "summary", **summary(session, config)})
         link.drain(1.0)
         link.close()
-        prune(
-            config.project, keep_days=config.settings.keep_days, keep_mb=config.settings.keep_mb
-        )
+        prune(config.project, keep_days=config.settings.keep_days, keep_mb=config.settings.keep_mb)
 
 
 def summary(session: Any, config: SessionConfig) -> dict[str, Any]:

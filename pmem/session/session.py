@@ -124,8 +124,7 @@ class Session:
 
     def handle(self, event: Event, channel: Channel) -> Answer:
         """Take one event in and say what to answer: at most one reminder, mostly nothing."""
-        if self.outside.bank.refresh():
-            self._arm()
+        self.outside.bank.refresh()
         match event:
             case Proposed(action, agent_id):
                 return self._proposed(self._lane(agent_id), self._clean_action(action), channel)
@@ -202,7 +201,6 @@ class Session:
         ops = memory.manage(moment)
         if ops:
             self.outside.bank.apply(ops)
-            self._arm()
         return memory.decide(replace(moment, bank=self.outside.bank.bank))
 
     def _deliver(
@@ -268,9 +266,8 @@ class Session:
     def _lane(self, agent_id: str | None) -> Lane:
         lane = self.lanes.get(agent_id)
         if lane is None:
-            lane = Lane(agent_id, Trajectory(task=self.task))
+            lane = self.lanes[agent_id] = Lane(agent_id, Trajectory(task=self.task))
             lane.watches.arm(self.outside.bank.bank)
-            self.lanes[agent_id] = lane
         return lane
 
     def _open(self, lane: Lane) -> None:
@@ -283,11 +280,6 @@ class Session:
         ops = self.outside.memory.manage(self._moment(lane, Trigger.FIRST_STEP))
         if ops:
             self.outside.bank.apply(ops)
-            self._arm()
-
-    def _arm(self) -> None:
-        for lane in self.lanes.values():
-            lane.watches.arm(self.outside.bank.bank)
 
     def _moment(self, lane: Lane, why: Trigger, proposed: Action | None = None) -> Moment:
         return Moment(
