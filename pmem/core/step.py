@@ -14,6 +14,9 @@ from typing import Any
 KINDS = ("command", "edit", "read", "tool", "message", "user", "compaction")
 ACTING_KINDS = frozenset({"command", "edit", "read", "tool"})
 
+#: Stands in place of a command that its user kept out of the history.
+PRIVATE = "(private command)"
+
 
 @dataclass(frozen=True, slots=True)
 class Action:

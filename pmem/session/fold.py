@@ -7,7 +7,7 @@ import os
 from pmem.core.bank import RecordAttempt
 from pmem.core.history import Facts
 from pmem.core.signature import parse
-from pmem.core.step import Step
+from pmem.core.step import PRIVATE, Step
 from pmem.core.text import last_lines
 
 #: Commands that only look around. They are counted as steps, and enter the bank only if they fail.
@@ -23,7 +23,7 @@ OUTPUT_CHARS = 1200
 
 def attempt(step: Step, facts: Facts, *, project: str, session: str) -> RecordAttempt | None:
     """The operation that folds this step into the bank, None if it does not belong there."""
-    if step.kind != "command" or step.refused or not facts.normal:
+    if step.kind != "command" or step.refused or step.action == PRIVATE or not facts.normal:
         return None
     if not facts.failed and _only_looks(step.action):
         return None

@@ -5,13 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from pmem.core.event import SILENT, Answer, Event, Observed, Proposed
-from pmem.core.step import Action, Step
+from pmem.core.step import PRIVATE, Action, Step
 from pmem.session.session import Channel, Session
 
 #: A banner in a shell cannot put a command back: when the mark arrives it has started.
 SHELL = Channel("shell")
-#: Stands for a command its user kept out of the history.
-PRIVATE = "(private command)"
 
 
 class ShellIntake:

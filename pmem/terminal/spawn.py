@@ -145,6 +145,7 @@ def set_up_child(size: Size, attributes: Attributes | None) -> None:
 
 def reset_signals() -> None:
     """Give back what Python changed for itself."""
+    signal.set_wakeup_fd(-1)  # its descriptor is closed here already
     for name in ("SIGPIPE", "SIGXFSZ", "SIGXFZ"):
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), signal.SIG_DFL)

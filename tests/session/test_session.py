@@ -16,6 +16,7 @@ from pmem.core.redact import redact
 from pmem.core.step import Action, Step
 from pmem.memory.rules import Rules
 from pmem.session.session import Channel, Outside, Session
+from pmem.session.shell_intake import ShellIntake
 
 HOOK = Channel("hook:test", can_hold=True)
 SHELL = Channel("shell")
@@ -250,3 +251,13 @@ def test_off_records_steps_and_says_nothing() -> None:
         assert session.handle(event, HOOK).reminder is None
     assert session.handle(wants(BUILD), HOOK).reminder is None
     assert len(kept.steps) == 3
+
+
+def test_a_private_command_is_counted_and_nothing_of_it_is_kept() -> None:
+    kept = Kept()
+    session = ring(Rules(), kept)
+    told = {"type": "finished", "n": 1, "command": "secret --now", "output": "x", "private": True}
+    ShellIntake(session).handle(told)
+    assert session.tally.steps == 1
+    assert "secret" not in repr((kept.steps, kept.bank.entries))
+    assert kept.bank.entries == {}
