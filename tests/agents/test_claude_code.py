@@ -240,6 +240,5 @@ def test_on_its_screen_reminder_hold_and_refusal_are_seen(
     session.wait(Finished)
     shown.enter("/exit")
     shown.wait("EXIT=0")
-    assert [(s.action, s.refused) for s in session.steps] == [
-        ("cat Makefile", False), ("touch x", True),
-    ]  # fmt: skip
+    ended = [(s.action, s.refused) for s in session.steps]
+    assert ended == [("cat Makefile", False), ("touch x", True)], session.payloads

@@ -1,0 +1,79 @@
+"""The JSON that Claude Code's hooks introduced and other agents took over."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Container, Mapping
+from dataclasses import replace
+from typing import Any
+
+from pmem.agents.calls import Key, Lane
+from pmem.agents.human import human_text
+from pmem.core.decision import to_agent
+from pmem.core.event import Answer
+from pmem.core.step import Action, Step
+
+#: What stands for the result of a call that has none.
+TURNED_DOWN = "(no result: the user turned it down or interrupted it)"
+
+
+def read(payload: bytes) -> dict[str, Any]:
+    """A hook's payload. Raises ValueError if it is not a JSON object."""
+    said = json.loads(payload)
+    if not isinstance(said, dict):
+        raise ValueError("a hook's payload must be a JSON object")
+    return said
+
+
+def answer(said: Mapping[str, Any], given: Answer, context_events: Container[str]) -> bytes:
+    """The hook's stdout: a line for the human, and for the model where the event allows it."""
+    if given.reminder is None:
+        return b""
+    event = said.get("hook_event_name")
+    told: dict[str, Any] = {"systemMessage": human_text(given)}
+    if event == "PreToolUse" and given.hold:
+        told["hookSpecificOutput"] = {
+            "hookEventName": event,
+            "permissionDecision": "deny",
+            "permissionDecisionReason": to_agent(given.reminder),
+        }
+    elif event in context_events:
+        told["hookSpecificOutput"] = {
+            "hookEventName": event,
+            "additionalContext": to_agent(given.reminder),
+        }
+    return json.dumps(told, ensure_ascii=False).encode("utf-8", "replace")
+
+
+def lane(said: Mapping[str, Any]) -> Lane:
+    """The trajectory an event belongs to."""
+    return said.get("session_id"), said.get("agent_id")
+
+
+def key(said: Mapping[str, Any]) -> Key:
+    """The call an event tells of."""
+    return lane(said), said.get("tool_use_id")
+
+
+def tool_input(said: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments of the call."""
+    given = said.get("tool_input")
+    return given if isinstance(given, dict) else {}
+
+
+def step(call: Action, seen: str, said: Mapping[str, Any]) -> Step:
+    """A finished call as a step that says nothing yet of its success."""
+    took = said.get("duration_ms")
+    return Step(
+        *(0, call.kind, call.text, seen),
+        cwd=call.cwd,
+        seconds=took / 1000 if isinstance(took, int | float) else None,
+        call_id=call.call_id,
+        tool=call.tool,
+        agent_id=said.get("agent_id"),
+    )
+
+
+def turned_down(call: Action, agent_id: str | None) -> Step:
+    """A call that the user kept from running, or from ending."""
+    return replace(step(call, TURNED_DOWN, {"agent_id": agent_id}), refused=True)
