@@ -1,4 +1,4 @@
-"""What kind of failure a failure line tells: one that passes by itself, a wrong call, or neither."""
+"""What kind of failure a line tells: one that passes by itself, a wrong call, or neither."""
 
 from __future__ import annotations
 
@@ -9,7 +9,14 @@ from typing import Literal
 from pmem.memory.rules.phrases import data
 
 Kind = Literal[
-    "transient", "missing_tool", "missing_module", "missing_file", "permission", "usage", "syntax", ""
+    "transient",
+    "missing_tool",
+    "missing_module",
+    "missing_file",
+    "permission",
+    "usage",
+    "syntax",
+    "",
 ]
 
 #: The command could not do its work as it was called: another form of it is a remedy. A failed

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from typing import Literal
+from typing import Literal, cast
 
 from pmem.memory.rules.mention import Pattern, pattern, strong, subcommands
 from pmem.memory.rules.passages import Sentence, sentences
@@ -60,7 +60,7 @@ def _read(sentence: Sentence) -> Constraint | None:
         forms = _forms(lang)
         commands: list[Pattern] = []
         paths: list[str] = []
-        needs: Need | None = ""
+        needs: Need = ""
         for form in forms.instead:
             for match in form.finditer(text):
                 good, bad = patterns(match["good"]), patterns(match["bad"])
@@ -103,7 +103,7 @@ def _needs(text: str, match: re.Match[str], lang: str) -> Need | None:
     if re.search(words["ran"], rest, re.I):
         for work, (said, _) in data("prohibitions")["work"].items():
             if re.search(said, rest, re.I):
-                return work
+                return cast(Need, work)
     return None
 
 
@@ -124,14 +124,18 @@ def _forms(lang: str) -> _Forms:
     words = data("prohibitions")[lang]
     mention = f"(?:{_CODE}|{_acts_regex()}|{_plain_regex()})"
     listed = f"{mention}(?:{_BETWEEN}{mention})*+"
-    path = rf"(?:{_CODE}|(?<![\w`./*@-])[\w.@-]*/[\w./*@-]*+|(?<![\w`])[\w-]+\.(?:lock|json|ya?ml|toml|sum))"
+    path = (
+        rf"(?:{_CODE}|(?<![\w`./*@-])[\w.@-]*/[\w./*@-]*+"
+        r"|(?<![\w`])[\w-]+\.(?:lock|json|ya?ml|toml|sum))"
+    )
 
     between = _BETWEEN.replace("|/|", "|")  # a slash belongs to the path
 
     def compiled(key: str) -> tuple[re.Pattern[str], ...]:
         return tuple(
             re.compile(
-                form.replace("{{", "{").replace("}}", "}")
+                form.replace("{{", "{")
+                .replace("}}", "}")
                 .replace("{list}", f"(?P<list>{listed})")
                 .replace("{paths}", f"(?P<paths>{path}(?:{between}{path})*+)")
                 .replace("{good}", f"(?P<good>{mention})")
@@ -164,9 +168,7 @@ def _plain_regex() -> str:
 @cache
 def _acts() -> tuple[tuple[re.Pattern[str], tuple[str, ...]], ...]:
     rows = reversed(data("commands")["acts"])
-    return tuple(
-        (re.compile("|".join(row["words"]), re.I), tuple(row["commands"])) for row in rows
-    )
+    return tuple((re.compile("|".join(row["words"]), re.I), tuple(row["commands"])) for row in rows)
 
 
 @cache

@@ -19,8 +19,10 @@ from pmem.core.moment import Moment
 from pmem.core.signature import parse
 from pmem.core.step import Action
 from pmem.memory.rules.causes import STOPPED, WRONG_CALL, kind
+from pmem.memory.rules.phrases import phrase, quoted, steps, task_language
 from pmem.memory.rules.places import attempts_entry, place
 from pmem.memory.rules.rule import Rule
+from pmem.memory.rules.runs import moved_on, told, why
 
 #: How many steps back a remedy is looked for.
 REACH = 60
@@ -139,7 +141,6 @@ def _between(moment: Moment, first: int, last: int) -> Iterator[Facts]:
 
 def look(moment: Moment) -> Reminder | None:
     """A command that failed is about to run again, or has just failed as it did before."""
-    from pmem.memory.rules.repeated_failure import moved_on
 
     last = _failed_now(moment)
     if last is None or moved_on(moment, last):
@@ -179,9 +180,6 @@ def _failed_now(moment: Moment) -> Facts | None:
 
 
 def _cured(moment: Moment, last: Facts) -> Reminder | None:
-    from pmem.memory.rules.repeated_failure import told, why
-    from pmem.memory.rules.phrases import phrase, quoted, steps, task_language
-
     entry = moment.bank.get(remedy_id(last.normal)) if last.normal else None
     remedy = read_remedy(entry) if entry is not None else None
     if entry is None or remedy is None:
@@ -227,9 +225,6 @@ def _cured(moment: Moment, last: Facts) -> Reminder | None:
 
 
 def _other_form(moment: Moment, last: Facts) -> Reminder | None:
-    from pmem.memory.rules.repeated_failure import told, why
-    from pmem.memory.rules.phrases import phrase, steps, task_language
-
     if moment.proposed is None:
         return None
     better = variant(moment, last)

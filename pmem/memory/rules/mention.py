@@ -76,6 +76,17 @@ def pattern(text: str) -> Pattern | None:
     return Pattern(program, tuple(positional), tuple(_spellings(name, f) for f in sorted(flags)))
 
 
+def run_by(command: str) -> list[tuple[str, ...]]:
+    """The words of every simple command of a line; under `sudo` and its like, those too."""
+    found: list[tuple[str, ...]] = []
+    for part in parse(command):
+        found.append(part.words)
+        first = part.text.removeprefix(" ".join(part.assignments)).split(maxsplit=1)[:1]
+        if first and first[0] in data("commands")["wrappers"] and part.words[:1] != tuple(first):
+            found.append((first[0], *part.words))
+    return found
+
+
 def strong() -> frozenset[str]:
     """Programs that are recognised without backticks."""
     return frozenset(data("commands")["strong"].split())
@@ -97,7 +108,7 @@ def _known(program: str) -> bool:
 
 @cache
 def _harmless() -> frozenset[str]:
-    return frozenset(data("commands")["harmless"]) - {"-h"}
+    return frozenset(data("commands")["harmless"])
 
 
 def _views(words: Sequence[str]) -> Iterator[tuple[str, Sequence[str]]]:
@@ -140,8 +151,10 @@ def _split(program: str, words: Sequence[str]) -> tuple[list[str], frozenset[str
     if positional:
         names = data("commands")["aliases"].get(program, {})
         positional[0] = names.get(positional[0], positional[0])
-        if program == "git" and positional[0] == "push" and any(
-            word.startswith("+") for word in positional[1:]
+        if (
+            program == "git"
+            and positional[0] == "push"
+            and any(word.startswith("+") for word in positional[1:])
         ):
             flags.add("--force")
         if program == "git" and positional[0] == "push":

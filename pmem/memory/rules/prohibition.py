@@ -1,4 +1,4 @@
-"""The proposed action is one that the user, the task or a rule file forbids: quoted, with its place."""
+"""The proposed action is one that the user, the task or a rule file forbids."""
 
 from __future__ import annotations
 
@@ -9,16 +9,13 @@ from fnmatch import fnmatchcase
 from pmem.core.bank import BankOp, Delete, SaveKnowledge, normal_id
 from pmem.core.decision import Reminder, Trigger
 from pmem.core.moment import Moment
-from pmem.core.signature import parse
-from pmem.core.step import Action
-from pmem.memory.rules.changed_paths import changed_paths
+from pmem.core.sight import sight
 from pmem.memory.rules.constraints import Constraint, constraints
-from pmem.memory.rules.mention import Pattern
+from pmem.memory.rules.mention import Pattern, run_by
 from pmem.memory.rules.phrases import phrase, quoted, steps
-from pmem.memory.rules.places import place
 from pmem.memory.rules.rule import Rule
-from pmem.memory.rules.work import last_edit, ran_since
 from pmem.memory.rules.wishes import mentions
+from pmem.memory.rules.work import last_edit, ran_since
 
 _TAG = "constraint"
 
@@ -46,8 +43,9 @@ def look(moment: Moment) -> Reminder | None:
     """The first prohibition the proposed action breaks. It is sure unless something can lift it."""
     if moment.proposed is None:
         return None
-    words = [c.words for c in parse(moment.proposed.text)] if _runs(moment.proposed) else []
-    paths = [place(p, moment.project) for p in changed_paths(moment.proposed)]
+    runs = moment.proposed.kind == "command"
+    words = run_by(moment.proposed.text) if runs else []
+    paths = sight(moment.proposed, moment.project).written
     for source, id, constraint in _all(moment):
         broken = [p for p in constraint.commands if any(p.matches(w) for w in words)]
         touched = any(_covers(glob, path) for glob in constraint.paths for path in paths)
@@ -68,10 +66,6 @@ def look(moment: Moment) -> Reminder | None:
             text, (id,), reason=RULE.name, cause=f"rule:{id}", sure=constraint.needs == ""
         )
     return None
-
-
-def _runs(action: Action) -> bool:
-    return action.kind == "command"
 
 
 def _all(moment: Moment) -> Iterator[tuple[str, str, Constraint]]:
@@ -113,9 +107,7 @@ def _covers(glob: str, path: str) -> bool:
     glob = re.sub(r"/\*{0,2}$", "", glob)
     if "/" not in glob:
         return any(fnmatchcase(part, glob) for part in path.split("/"))
-    return any(
-        fnmatchcase(path, form) for form in (glob, f"{glob}/*", f"*/{glob}", f"*/{glob}/*")
-    )
+    return any(fnmatchcase(path, form) for form in (glob, f"{glob}/*", f"*/{glob}", f"*/{glob}/*"))
 
 
 RULE = Rule("prohibition", look, keep)

@@ -1,25 +1,22 @@
-"""The command that failed at least twice alike, with nothing changed since, is about to run again."""
+"""A command that failed at least twice alike, with nothing changed since, is about to run again."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
 from pmem.core.decision import Reminder
-from pmem.core.history import Facts
 from pmem.core.moment import Changed, Moment
 from pmem.memory.rules import known_remedy
 from pmem.memory.rules.causes import STOPPED, kind
-from pmem.memory.rules.phrases import phrase, quoted, steps, task_language
-from pmem.memory.rules.places import attempts_entry, place
+from pmem.memory.rules.phrases import phrase, steps, task_language
+from pmem.memory.rules.places import attempts_entry
 from pmem.memory.rules.rule import Rule
+from pmem.memory.rules.runs import alike, moved_on, told, why
 
-#: A failure line is quoted up to this many characters.
-MAX_WHY = 110
 #: Commands that wait for something outside: run again for good reason, however often.
 _WAITS = re.compile(
-    r"(?:^|[\s;&|(])(?:sleep|watch|wait|until|while|kubectl (?:get|wait|rollout)|gh (?:run|pr checks)|tail -f"
-    r"|ping|nc|docker (?:ps|inspect)|systemctl (?:status|is-active))(?:$|[\s;])"
+    r"(?:^|[\s;&|(])(?:sleep|watch|wait|until|while|kubectl (?:get|wait|rollout)"
+    r"|gh (?:run|pr checks)|tail -f|ping|nc|docker (?:ps|inspect)|systemctl (?:status|is-active))(?:$|[\s;])"
 )
 
 
@@ -71,47 +68,6 @@ def look(moment: Moment) -> Reminder | None:
             and kind(last.failure) != "transient"
         ),
     )
-
-
-def alike(runs: Sequence[Facts]) -> list[Facts]:
-    """The newest runs that failed one after the other in the same way, oldest first."""
-    found: list[Facts] = []
-    for run in reversed(runs):
-        if not run.failed or (found and not _same_failure(run, found[-1])):
-            break
-        found.append(run)
-    return found[::-1]
-
-
-def _same_failure(a: Facts, b: Facts) -> bool:
-    if a.exit_code != b.exit_code:
-        return False
-    return a.fingerprint == b.fingerprint or bool(a.failure and a.failure == b.failure)
-
-
-def moved_on(moment: Moment, since: Facts) -> bool:
-    """Whether something was changed since a step, or the user has spoken, as far as recorded."""
-    return moment.history.changes > since.change or any(
-        number > since.number for number, _ in moment.user_messages
-    )
-
-
-def told(facts: Facts, moment: Moment, lang: str) -> str:
-    """A command as a reminder names it, with its directory where that is not the project's."""
-    cwd = place(facts.cwd, moment.project)
-    if not cwd:
-        return quoted(facts.normal)
-    return phrase("in_directory", lang, command=quoted(facts.normal), cwd=cwd)
-
-
-def why(facts: Facts, lang: str) -> str:
-    """Exit code and failure line in brackets, "" if neither is known."""
-    parts = []
-    if facts.exit_code:
-        parts.append(phrase("exit", lang, code=facts.exit_code))
-    if facts.failure:
-        parts.append(facts.failure[:MAX_WHY])
-    return phrase("why", lang, why=": ".join(parts)) if parts else ""
 
 
 RULE = Rule("repeated_failure", look)

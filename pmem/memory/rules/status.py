@@ -1,4 +1,4 @@
-"""The status: where the work stands, what is open, what is at risk. For the memory agent alone."""
+"""The status: where the work stands, what is open and at risk. For the memory agent alone."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from pmem.core.bank import BankOp, UpdateStatus
 from pmem.core.decision import Trigger
 from pmem.core.history import Facts
 from pmem.core.moment import Moment
-from pmem.memory.rules.phrases import quoted
-from pmem.memory.rules.repeated_failure import alike
 from pmem.core.step import Action
+from pmem.memory.rules.phrases import quoted
+from pmem.memory.rules.runs import alike
 
 #: Open ends and risks told at most.
 MAX_TOLD = 4

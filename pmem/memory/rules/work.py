@@ -23,7 +23,11 @@ def last_edit(history: History) -> Facts | None:
             continue
         if facts.kind == "edit":
             return facts
-        if facts.effect is Effect.CHANGES and facts.kind == "command" and _EDITS.search(facts.normal):
+        if (
+            facts.effect is Effect.CHANGES
+            and facts.kind == "command"
+            and _EDITS.search(facts.normal)
+        ):
             return facts
     return None
 
