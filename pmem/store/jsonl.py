@@ -8,8 +8,6 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from pmem.store import files
-
 #: Line ends to some readers, though not to JSON; they only stand within strings.
 _BREAKS = {"\x85": "\\u0085", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 
@@ -51,18 +49,23 @@ class Lines:
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         try:
-            content, _ = files.read_file(self.path, limit=1 << 40)
+            fd = os.open(self.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
         except FileNotFoundError:
             return
-        for line in content.split(b"\n"):
-            if not line.strip():
-                continue
-            try:
-                record = json.loads(line)
-            except (ValueError, RecursionError):
-                self.torn += 1
-                continue
-            if isinstance(record, dict):
-                yield record
-            else:
-                self.torn += 1
+        with os.fdopen(fd, "rb") as file:
+            for line in file:
+                record = self._record(line)
+                if record is not None:
+                    yield record
+
+    def _record(self, line: bytes) -> dict[str, Any] | None:
+        if not line.strip():
+            return None
+        try:
+            record = json.loads(line)
+        except (ValueError, RecursionError):
+            record = None
+        if isinstance(record, dict):
+            return record
+        self.torn += 1
+        return None

@@ -14,11 +14,6 @@ from pmem.store.project import Project
 
 __all__ = ["Settings", "SettingsError", "load_settings"]
 
-#: Variables of pmem that are no settings.
-NO_SETTINGS = frozenset(
-    {"PMEM_DIR", "PMEM_SOCK", "PMEM_TOKEN", "PMEM_ACTIVE", "PMEM_DEBUG", "PMEM_HOOK"}
-)
-
 
 @dataclass(frozen=True, slots=True)
 class Settings:
@@ -118,7 +113,7 @@ def _from_environment(env: Mapping[str, str]) -> list[Given]:
     for name, knob in KNOBS.items():
         variable = f"PMEM_{name.upper()}"
         text = env.get(variable)
-        if text is None or variable in NO_SETTINGS:
+        if text is None:
             continue
         if not text and not isinstance(knob.default, (str, bool, tuple)):
             continue
