@@ -14,6 +14,8 @@ from pmem.cli.environment import Environment
 from pmem.cli.exits import Exit, Trouble
 from pmem.cli.options import StartOptions
 
+#: Seconds the agent waits for memory, however busy the machine is.
+PATIENCE = 20.0
 #: Variables that would change the story.
 NOT_FOR_DEMO = ("PMEM", "PMEM_ACTIVE", "PMEM_DIR", "PMEM_ARM", "PMEM_MODEL", "PMEM_DELIVER")
 
@@ -76,7 +78,7 @@ def play(environment: Environment) -> int:
     on_a_pty = environment._replace(stdin_isatty=True, stdout_isatty=True)
     command = [sys.executable, "-m", "pmem.demo.agent"]
     options = StartOptions(arm="rules", hold="sure", interval=5, window=8)
-    return launch(on_a_pty, command, options, "scripted")
+    return launch(on_a_pty, command, options, "scripted", patience=PATIENCE)
 
 
 def tell(environment: Environment, project: Path) -> None:
@@ -87,8 +89,9 @@ def tell(environment: Environment, project: Path) -> None:
 
     found = find_project(project, environment.env, project / ".pmem")
     bank = BankFile(found).bank
-    environment.write("")
+    environment.write("\nWhat pmem kept of it:\n")
     show_entries(environment, bank.entries.values())
-    environment.write("")
-    environment.say(f"the bank is {found.bank}, a file to read and to edit")
-    environment.say(f"why it spoke, and when it did not: cd {project} && pmem log --decisions")
+    environment.write(
+        f"\n{found.bank}\nis that bank: a file to read and to edit. Why pmem spoke:\n"
+    )
+    environment.write(f"cd {project} && pmem log --decisions")

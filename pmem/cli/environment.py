@@ -91,8 +91,12 @@ class Environment(NamedTuple):
         self.write_words(f"pmem: {line}")
 
     def write_words(self, text: str) -> None:
-        """Words, on stderr, with their newline; a closed stderr is not our business."""
+        """Words, on stderr, with their newline, after the data written so far.
+
+        A closed stderr is not our business.
+        """
         try:
+            self.stdout.flush()
             self.stderr.write(text + "\n")
             self.stderr.flush()
         except (OSError, ValueError):

@@ -38,13 +38,15 @@ class Program(NamedTuple):
 
     `prepare` makes the line to run from the session's private directory and a nonce; it raises
     ValueError with a sentence where that cannot be. `marks` says that it is a shell which will
-    tell its commands by marks with that nonce.
+    tell its commands by marks with that nonce. With `patience` (seconds) it is started only
+    when memory is ready.
     """
 
     command: Sequence[str]
     agent: str
     prepare: Callable[[Path, str], Line]
     marks: bool = False
+    patience: float = 0.0
 
 
 def launch(
@@ -52,11 +54,13 @@ def launch(
     command: Sequence[str],
     options: StartOptions,
     agent: str | None = None,
+    patience: float = 0.0,
 ) -> int:
     """Run a program under memory and return its exit code.
 
-    `agent` names the adapter where the program's name does not. Raises Trouble (125 to 127) if
-    nothing was started.
+    `agent` names the adapter where the program's name does not. With `patience` (seconds) agent
+    and memory wait for each other, as a demonstration on a busy machine must. Raises Trouble
+    (125 to 127) if nothing was started.
     """
     from pmem.agents import registry
 
@@ -66,7 +70,7 @@ def launch(
         become(command, environment.env, environment.cwd)
     if agent == "generic":
         return start(environment, options, unknown_program(command))
-    return start(environment, options, known_agent(command, agent))
+    return start(environment, options, known_agent(command, agent, patience))
 
 
 def located(environment: Environment, command: Sequence[str], agent: str) -> Sequence[str]:
@@ -95,7 +99,7 @@ def unknown_program(command: Sequence[str]) -> Program:
     return Program(command, name, lambda run_dir, nonce: line)
 
 
-def known_agent(command: Sequence[str], agent: str) -> Program:
+def known_agent(command: Sequence[str], agent: str, patience: float = 0.0) -> Program:
     """An agent that has an adapter: it is told how to reach the session."""
     name, *args = command
 
@@ -104,10 +108,11 @@ def known_agent(command: Sequence[str], agent: str) -> Program:
         from pmem.agents.registry import ADAPTERS
         from pmem.hook.line import hook_command
 
-        made = ADAPTERS[agent].launch(name, args, HookLine(hook_command(agent)), run_dir)
+        hook = HookLine(hook_command(agent, seconds=patience or None))
+        made = ADAPTERS[agent].launch(name, args, hook, run_dir)
         return Line(made.argv, made.env, made.remark)
 
-    return Program(command, agent, prepare)
+    return Program(command, agent, prepare, patience=patience)
 
 
 def launch_shell(environment: Environment, name: str | None, options: StartOptions) -> int:
@@ -172,6 +177,8 @@ def start(environment: Environment, options: StartOptions, program: Program) -> 
         environment.say(f"no memory this time: {error}")
         become(program.command, environment.env, environment.cwd)
     quiet = options.quiet or config.settings.quiet
+    if program.patience:
+        running.link.wait_ready(program.patience)
     if environment.stderr_isatty and not quiet:
         report.start_line(line.remark)
     code = _run(environment, running, line, nonce if program.marks else None)

@@ -10,30 +10,41 @@ from pmem.cli.words import count, shown
 
 if TYPE_CHECKING:
     from pmem.session.process import SessionConfig
+    from pmem.store.project import Project
     from pmem.terminal.link import Link
 
-#: The start line waits this long for the bank to be read, in seconds.
-READY = 0.5
+#: The longest wait for a bank to be read, in seconds.
+READY = 1.0
 #: At the end the bank may be written for this long, in seconds.
 SUMMARY = 3.0
+#: In the state directory: the bank as pmem wrote it last.
+COPY = "bank.toml.good"
 
 
 class Report:
-    """Listens to the session process from the terminal's side, before and after the program."""
+    """Listens to the session process from the terminal's side, before and after the program.
+
+    Neither the program's start nor its end waits for that process to be ready, unless the bank
+    was changed by other hands since pmem wrote it: then there may be something to tell.
+    """
 
     def __init__(self, environment: Environment, config: SessionConfig, link: Link) -> None:
         self.environment = environment
         self.config = config
         self.link = link
+        self.entries = known_entries(config.project)
         self.ready: dict[str, Any] | None = None
         self.summary: dict[str, Any] | None = None
 
     def start_line(self, remark: str = "") -> None:
         """`pmem: rules · 12 entries · .pmem/bank.toml`, and what else must be known."""
-        self.ready = self.link.wait_ready(READY)
         parts = [self.config.settings.arm]
+        if self.entries is None:
+            self.ready = self.link.wait_ready(READY)
         if self.ready is not None:
-            parts = [str(self.ready["memory"]), count(int(self.ready["entries"]), "entry")]
+            parts, self.entries = [str(self.ready["memory"])], int(self.ready["entries"])
+        if self.entries is not None:
+            parts.append(count(self.entries, "entry"))
         parts.append(shown(self.config.project.bank, self.environment.cwd))
         self._line([*parts, *([remark] if remark else [])])
         self._note()
@@ -41,13 +52,14 @@ class Report:
     def end(self, exit_code: int) -> None:
         """Tell the session process that the program is gone; wait until the bank is written.
 
-        Without a terminal, a session that never got as far as being ready has heard nothing,
-        so there is nothing to wait for.
+        One that is not ready by now has heard of nothing, so there is nothing to wait for.
         """
-        self.ready = self.ready or self.link.wait_ready(0.0)
-        if self.ready is not None or self.environment.terminal:
+        patience = 0.0 if self.entries is not None else READY
+        self.ready = self.ready or self.link.ready or self.link.wait_ready(patience)
+        if self.ready is not None:
             self.summary = self.link.ask_end(exit_code, SUMMARY)
-            self.ready = self.ready or self.link.wait_ready(0.0)
+        elif self.link.alive:
+            self.summary = {"steps": 0, "reminders": 0, "new_entries": 0}
         self._note()
         self.link.close()
 
@@ -58,12 +70,13 @@ class Report:
             log = self.config.project.state / "errors.log"
             self.environment.say(f"memory ended before its time; {log} may say why")
             return
+        bank = shown(self.config.project.bank, self.environment.cwd)
         self._line(
             [
                 count(int(told["steps"]), "step"),
                 count(int(told["reminders"]), "reminder"),
                 count(int(told["new_entries"]), "new entry", "new entries"),
-                str(told["bank"]),
+                str(told.get("bank", bank)),
                 "pmem log",
             ]
         )
@@ -75,7 +88,33 @@ class Report:
         self.environment.write_words(text)
 
     def _note(self) -> None:
-        """What the user has to know of the bank (a broken file kept aside), once."""
-        note = self.ready.pop("note", "") if self.ready is not None else ""
-        if note:
-            self.environment.say(str(note))
+        """What the user has to know of the bank (a broken file kept aside), each once."""
+        for told in (self.ready, self.summary):
+            note = told.pop("note", "") if told is not None else ""
+            if note:
+                self.environment.say(str(note))
+
+
+def known_entries(project: Project) -> int | None:
+    """How many entries the bank has if it is as pmem wrote it last; None if it may be otherwise.
+
+    Much faster than reading it: the blocks of the file are only counted.
+    """
+    try:
+        bank = project.bank.read_bytes()
+    except FileNotFoundError:
+        return 0
+    except OSError:
+        return None
+    try:
+        if project.read_only or bank != (project.state / COPY).read_bytes():
+            return None
+    except OSError:
+        return None
+    entries, in_text = 0, False
+    for line in bank.split(b"\n"):
+        if not in_text and line in (b"[[knowledge]]", b"[[procedural]]"):
+            entries += 1
+        if line.count(b'"""') == 1:
+            in_text = not in_text
+    return entries

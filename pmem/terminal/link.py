@@ -22,7 +22,10 @@ Message = dict[str, Any]
 
 
 class Link:
-    """One end of the line. `alive` turns False for good when the peer is gone; `lost` says why."""
+    """One end of the line. `alive` turns False for good when the peer is gone; `lost` says why.
+
+    `ready` is the peer's message of that type, once it has come, whoever received it.
+    """
 
     def __init__(self, sock: socket.socket) -> None:
         """Take over a connected stream socket; it is made non-blocking."""
@@ -32,6 +35,7 @@ class Link:
         self._incoming = bytearray()
         self._inbox: list[Message] = []
         self.lost = ""
+        self.ready: Message | None = None
 
     @property
     def alive(self) -> bool:
@@ -160,6 +164,8 @@ class Link:
                 continue
             if isinstance(message, dict):
                 self._inbox.append(message)
+                if message.get("type") == "ready":
+                    self.ready = message
 
     def _turn_off(self, why: str) -> None:
         self.lost = self.lost or why

@@ -50,7 +50,7 @@ def shown(
     place = tmp_path_factory.mktemp("demo")
     done = pmem("demo", "--fast", cwd=place, TMPDIR=str(place), HOME=str(place))
     assert done.returncode == 0, done.stdout + done.stderr
-    return done, told_project(done.stderr)
+    return done, told_project(done.stdout)
 
 
 Shown = tuple[subprocess.CompletedProcess[str], Path]
@@ -68,7 +68,7 @@ def test_it_ends_well_and_shows_the_reminder_the_bank_and_its_place(shown: Shown
     assert "[MEMORY REMINDER]" in done.stdout
     assert "✗" in done.stdout
     assert "✓" in done.stdout
-    assert f"{project}/.pmem/bank.toml" in done.stderr
+    assert f"{project}/.pmem/bank.toml" in done.stdout
     assert "\x1b" not in done.stdout + done.stderr
 
 
