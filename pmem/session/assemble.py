@@ -11,6 +11,7 @@ from pmem import __version__
 from pmem.core.redact import redact
 from pmem.memory.arms import memory_agent
 from pmem.session.changes import changed_since
+from pmem.session.private import private_commands
 from pmem.session.process import SessionConfig
 from pmem.session.rule_files import RuleFiles
 from pmem.session.session import Outside, Session
@@ -40,6 +41,7 @@ def assemble(config: SessionConfig, env: Mapping[str, str]) -> tuple[Session, Ba
         log=log,
         memory=memory_agent(chosen(settings)),
         redact=redact,
+        is_private=private_commands(settings.private),
         rule_files=RuleFiles(project.root, Path(config.cwd)).read,
         changed_since=partial(changed_since, project.root),
     )

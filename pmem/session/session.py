@@ -34,6 +34,7 @@ from pmem.core.trigger import trigger
 from pmem.memory.protocol import MemoryAgent
 from pmem.session.fold import attempt
 from pmem.session.lane import Lane
+from pmem.session.private import withheld
 from pmem.session.record import citations, decision_record
 
 
@@ -81,6 +82,7 @@ class Outside:
     log: Log
     memory: MemoryAgent | None
     redact: Callable[[str], str] = str
+    is_private: Callable[[str], bool] = lambda command: False
     rule_files: Callable[[], Sequence[tuple[str, str]]] = tuple
     changed_since: Callable[[float], Changed] = unknown_changes
     clock: Callable[[], float] = time.time
@@ -150,6 +152,8 @@ class Session:
 
     def _proposed(self, lane: Lane, action: Action, channel: Channel) -> Answer:
         self._open(lane)
+        if action.kind == "command" and self.outside.is_private(action.text):
+            return SILENT
         moment = self._moment(lane, Trigger.PROPOSED, action)
         fired = lane.watches.proposed(action, moment)
         candidates: list[Decision] = [f.reminder for f in fired]
@@ -159,6 +163,8 @@ class Session:
 
     def _observed(self, lane: Lane, step: Step, channel: Channel) -> Answer:
         self._open(lane)
+        if step.kind == "command" and self.outside.is_private(step.action):
+            step = withheld(step)
         return self._take_in(lane, self._numbered(step), channel)
 
     def _said_by_user(self, lane: Lane, text: str, channel: Channel) -> Answer:

@@ -15,6 +15,7 @@ from pmem.core.moment import Changed, Moment
 from pmem.core.redact import redact
 from pmem.core.step import Action, Step
 from pmem.memory.rules import Rules
+from pmem.session.private import private_commands
 from pmem.session.session import Channel, Outside, Session
 from pmem.session.shell_intake import ShellIntake
 
@@ -77,6 +78,7 @@ def ring(memory: Any, kept: Kept, **options: Any) -> Session:
         redact=redact,
         rule_files=options.pop("rule_files", tuple),
         changed_since=options.pop("changed_since", lambda since: Changed.NO),
+        is_private=options.pop("is_private", lambda command: False),
         clock=lambda: next(ticks),
     )
     return Session(outside, id="20260102-030405-test", project="/p", **options)
@@ -261,3 +263,15 @@ def test_a_private_command_is_counted_and_nothing_of_it_is_kept() -> None:
     assert session.tally.steps == 1
     assert "secret" not in repr((kept.steps, kept.bank.entries))
     assert kept.bank.entries == {}
+
+
+def test_a_command_the_user_named_private_is_counted_and_not_recorded() -> None:
+    kept = Kept()
+    session = ring(Rules(), kept, is_private=private_commands(["vault *"]))
+    session.handle(wants("vault read secret/x"), HOOK)
+    session.handle(ran("cd /p && vault read secret/x", "s3cr3t\n"), HOOK)
+    session.handle(ran("echo vault", "vault\n"), HOOK)
+    assert session.tally.steps == 2
+    everything = repr((kept.steps, kept.decisions, kept.bank.entries))
+    assert "secret/x" not in everything and "s3cr3t" not in everything
+    assert "echo vault" in everything
