@@ -114,7 +114,7 @@ def _output_of(words: tuple[str, ...]) -> Iterator[str]:
 
 
 def _pairs(words: tuple[str, ...]) -> Iterator[tuple[str, str]]:
-    return zip(words, (*words[1:], ""), strict=True)
+    return zip(words, (*words[1:], ""), strict=False)
 
 
 def _named(command: Command) -> Iterator[str]:
