@@ -11,15 +11,12 @@ from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 
+from pmem.core.data import table
 from pmem.core.moment import Changed
 
 #: Names that builds, tests and tools write by themselves: their change proves nothing.
-BY_PRODUCTS = frozenset(
-    ".git .hg .svn .pmem node_modules __pycache__ .venv venv .tox .nox .mypy_cache .ruff_cache"
-    " .pytest_cache .hypothesis .cache .gradle .next .nuxt .turbo .parcel-cache target dist build"
-    " coverage .coverage htmlcov .claude .codex .gemini .DS_Store".split()
-)
-BY_PRODUCT_SUFFIXES = (".log", ".pyc", ".pyo", ".tsbuildinfo", ".swp", ".tmp", "~")
+BY_PRODUCTS = frozenset(table("folding")["by_products"])
+BY_PRODUCT_SUFFIXES = tuple(table("folding")["by_product_suffixes"])
 
 
 def changed_since(
@@ -40,7 +37,7 @@ def changed_since(
     while pending:
         directory = pending.popleft()
         try:
-            if directory != os.fspath(root) and _changed(os.stat(directory), since):
+            if directory != os.fspath(root) and _changed(Path(directory).stat(), since):
                 return Changed.YES
             with os.scandir(directory) as found:
                 for item in found:

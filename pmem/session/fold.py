@@ -5,17 +5,15 @@ from __future__ import annotations
 import os
 
 from pmem.core.bank import RecordAttempt
+from pmem.core.data import table
 from pmem.core.history import Facts
 from pmem.core.signature import parse
 from pmem.core.step import PRIVATE, Step
 from pmem.core.text import last_lines
 
-#: Commands that only look around. They are counted as steps, and enter the bank only if they fail.
-LOOKS = frozenset(
-    "ls cat bat head tail less more grep egrep fgrep rg ag find fd tree pwd cd which type file stat"
-    " wc du df clear history man whoami date".split()
-)
-GIT_LOOKS = frozenset("status log diff show branch remote rev-parse blame".split())
+#: Commands that only look around: counted as steps, in the bank only if they fail.
+LOOKS = frozenset(table("folding")["looks"])
+GIT_LOOKS = frozenset(table("folding")["git_looks"])
 #: How much of an output an entry keeps.
 OUTPUT_LINES = 12
 OUTPUT_CHARS = 1200

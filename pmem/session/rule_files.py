@@ -1,4 +1,4 @@
-"""The rule files an agent is given: AGENTS.md, CLAUDE.md and their like, read again when changed."""
+"""The rule files an agent is given: AGENTS.md, CLAUDE.md and their like; read again if changed."""
 
 from __future__ import annotations
 
