@@ -30,12 +30,14 @@ from pmem.core.event import (
 )
 from pmem.core.step import Action, Step
 
-#: The events pmem listens to; those about one tool take a matcher.
 TOOL_EVENTS = ("PreToolUse", "PostToolUse", "PostToolUseFailure")
-EVENTS = (
-    *TOOL_EVENTS,
-    *("PostToolBatch", "UserPromptSubmit", "SessionStart", "PostCompact", "Stop", "SessionEnd"),
-)
+#: The events pmem listens to, each with its matcher ("" for one that takes none). A plain start
+#: is left out: it tells nothing, and would stand in front of everything in `stream-json`.
+EVENTS = {
+    **dict.fromkeys(TOOL_EVENTS, "*"),
+    **dict.fromkeys(("PostToolBatch", "UserPromptSubmit", "PostCompact", "Stop", "SessionEnd"), ""),
+    "SessionStart": "resume|clear|compact",
+}
 #: Events whose answer may carry text to the model. Stop is none: it would run on for ever.
 CONTEXT_EVENTS = frozenset({*TOOL_EVENTS, "PostToolBatch", "UserPromptSubmit", "SessionStart"})
 

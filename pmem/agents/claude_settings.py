@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pmem.agents.claude_hooks import EVENTS, TOOL_EVENTS
+from pmem.agents.claude_hooks import EVENTS
 from pmem.agents.protocol import HookLine
 
 OPTION = "--settings"
@@ -68,12 +68,12 @@ def with_hooks(settings: Mapping[str, Any], hook: HookLine) -> dict[str, Any]:
     if not isinstance(hooks, dict) or not all(isinstance(g, list) for g in hooks.values()):
         raise ValueError("'hooks' in your --settings must map each event to a list; correct it")
     merged = dict(hooks)
-    for event in EVENTS:
+    for event, matcher in EVENTS.items():
         ours: dict[str, Any] = {
             "hooks": [{"type": "command", "command": hook.command, "timeout": hook.timeout}]
         }
-        if event in TOOL_EVENTS:
-            ours["matcher"] = "*"
+        if matcher:
+            ours["matcher"] = matcher
         merged[event] = [*hooks.get(event, []), ours]
     return {**settings, "hooks": merged}
 

@@ -19,6 +19,7 @@ from pmem.core.decision import HEADER
 from pmem.core.event import (
     SILENT,
     Answer,
+    Ended,
     Event,
     Finished,
     Observed,
@@ -66,10 +67,8 @@ def test_a_headless_run_is_told_event_by_event(
     )
     assert done.returncode == 0 and done.stdout.startswith("All done.")
     kinds = [type(event) for event in session.events]
-    assert kinds[:2] == [Started, UserMessage]
-    assert kinds[2:-2] == [Proposed, Observed] * 3
-    assert session.events[1] == UserMessage("build it")
-    assert isinstance(session.events[-2], Finished)
+    assert kinds == [UserMessage, *[Proposed, Observed] * 3, Finished, Ended]
+    assert session.events[0] == UserMessage("build it")
     assert [(s.action, s.exit_code, s.cwd) for s in session.steps] == [
         ("make build", 2, str(bench.project)),
         ("cd /tmp && pwd", 0, str(bench.project)),
@@ -169,7 +168,7 @@ def test_a_compaction_is_told_with_its_summary(
     bench.run(start(bench, tmp_path, "-p", "build", "--allowedTools", "Bash"), session.env)
     bench.run(start(bench, tmp_path, "-c", "-p", "/compact"), session.env)
     starts = [event.how for event in session.events if isinstance(event, Started)]
-    assert starts == ["startup", "resume", "compact"]
+    assert starts == ["resume", "compact"]
     assert session.steps[-1].kind == "compaction"
     assert session.steps[-1].observation
 

@@ -87,6 +87,23 @@ def test_a_change_in_between_means_silence(model: StartModel, claude: MakeBench)
     assert set(counts(played)) == {0}
 
 
+def test_a_stream_of_json_begins_and_ends_as_without_pmem(
+    model: StartModel, claude: MakeBench
+) -> None:
+    script = [{"shell": "make build"}, {"text": "It does not build."}]
+    args = (*ARGS, "--output-format", "stream-json", "--verbose")
+    bare, bench = claude(model(script), "bare"), claude(model(script), "pmem")
+    kinds = [
+        [(row["type"], row.get("subtype")) for row in map(json.loads, out.splitlines())]
+        for out in (
+            bare.run([str(bare.program), *args]).stdout,
+            bench.run([*PMEM, "claude", *args]).stdout,
+        )
+    ]
+    assert kinds[0] == kinds[1]
+    assert kinds[0][0] == ("system", "init")
+
+
 def test_the_same_files_are_left_behind_as_without_pmem(
     model: StartModel, claude: MakeBench
 ) -> None:
