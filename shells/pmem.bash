@@ -49,6 +49,12 @@ __pmem_entered() {
         return 0
     fi
     __pmem_newest
+    if [[ -z $__pmem_r || (-n ${__bp_ignorespace-} && $__pmem_r == [[:blank:]]*) ]]; then
+        # bash-preexec saves lines that begin with a blank and takes them out of the history
+        # itself; an empty history says that the first line was not saved.
+        __pmem_mark "P;$1;$cwd"
+        return 0
+    fi
     __pmem_escape "$__pmem_r"
     command=$__pmem_r
     __pmem_mark "C;$1;$cwd;$command"
@@ -120,6 +126,7 @@ __pmem_is_newest() {
 # In the DEBUG trap: true once it has seen the first command after a prompt.
 __pmem_debug() {
     [[ -z ${COMP_LINE-} ]] || return 1 # a completion runs
+    [[ $BASH_COMMAND != *__pmem_* ]] || return 1 # the prompt's own, after a dropped command
     if [[ -n ${__pmem_old-} ]]; then
         [[ -n ${__pmem_at_prompt-} ]] || return 1
         __pmem_at_prompt='' __pmem_seen=$((__pmem_seen + 1))
@@ -158,6 +165,11 @@ __pmem_last() {
     local code=$? IFS=' '
     __pmem_history_number
     __pmem_history=$__pmem_r
+    if [[ $__pmem_history == 1 ]]; then
+        # An empty history has the number 1 before its first line and after it.
+        __pmem_newest
+        [[ -n $__pmem_r ]] || __pmem_history=''
+    fi
     __pmem_judge_unsaved
     __pmem_install
     __pmem_mark A
@@ -185,7 +197,8 @@ __pmem_chain() {
         body=$3
         builtin printf -v restore 'builtin trap -- %q DEBUG' "$body"
     fi
-    __pmem_r="if { __pmem_debug; } 2>/dev/null; then $restore; fi"
+    __pmem_r='__pmem_argument=$_; if { __pmem_debug; } 2>/dev/null; then '
+    __pmem_r+="$restore"'; fi; : "$__pmem_argument"'
     [[ -z $body ]] || __pmem_r+=$'\n'$body
 }
 
