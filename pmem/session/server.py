@@ -14,7 +14,7 @@ from pmem.agents import registry
 from pmem.core.event import SILENT, Answer
 from pmem.session.peer import same_user
 from pmem.session.session import Channel, Session
-from pmem.session.shell_intake import ShellIntake
+from pmem.session.shell_intake import take
 from pmem.store.bank_file import BankFile
 from pmem.terminal.link import Link
 
@@ -47,7 +47,6 @@ class Server:
         self.link = link
         self.token = token.encode()
         self.complain = complain
-        self.shell = ShellIntake(session)
         self.clients: dict[socket.socket, tuple[bytearray, float]] = {}
         self.selector = selectors.DefaultSelector()
         self.running = True
@@ -96,7 +95,7 @@ class Server:
             return
         answer = SILENT
         try:
-            answer = self.shell.handle(message)
+            answer = take(self.session, message)
         except Exception:
             self.complain(traceback.format_exc())
         if "n" in message:

@@ -68,10 +68,14 @@ class Log(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Channel:
-    """What the way to the action agent can do with an answer to a proposed action."""
+    """What the way to the action agent can do with an answer to a proposed action.
+
+    `held_for` are the reasons for which it may put an action back, None for every one.
+    """
 
     name: str
     can_hold: bool = False
+    held_for: frozenset[str] | None = None
 
 
 @dataclass(frozen=True)
@@ -262,6 +266,8 @@ class Session:
         if moment.proposed is None or not channel.can_hold or self.hold == "never":
             return False
         if reminder.cause in lane.held:
+            return False
+        if channel.held_for is not None and reminder.reason not in channel.held_for:
             return False
         return reminder.sure or (
             self.hold == "watch" and lane.watches.may_hold(reminder, moment.proposed)

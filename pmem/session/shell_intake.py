@@ -8,26 +8,25 @@ from pmem.core.event import SILENT, Answer, Event, Observed, Proposed
 from pmem.core.step import PRIVATE, Action, Step
 from pmem.session.session import Channel, Session
 
-#: A banner in a shell cannot put a command back: when the mark arrives it has started.
-SHELL = Channel("shell")
+#: Where a shell waits before it runs a command, only a prohibition is put to the person: whether
+#: to try a failing command once more is theirs to decide.
+HELD_IN_A_SHELL = frozenset({"prohibition"})
 
 
-class ShellIntake:
-    """Hands the shell's commands to the session."""
-
-    def __init__(self, session: Session) -> None:
-        self.session = session
-
-    def handle(self, message: dict[str, Any]) -> Answer:
-        """One message of the link; an unknown one is silence."""
-        event = to_event(message)
-        return SILENT if event is None else self.session.handle(event, SHELL)
+def take(session: Session, message: dict[str, Any]) -> Answer:
+    """Hand one message of the link to the session; an unknown one is silence."""
+    event = to_event(message)
+    if event is None:
+        return SILENT
+    can_hold = bool(message.get("can_hold"))
+    return session.handle(event, Channel("shell", can_hold, HELD_IN_A_SHELL))
 
 
 def to_event(message: dict[str, Any]) -> Event | None:
     """The event of a link message, None for one that tells nothing.
 
-    A private command is a step without its text and output.
+    A private command is a step without its text and output; one that its user dropped at the
+    gate never ran and counts as refused.
     """
     kind = message.get("type")
     private = bool(message.get("private"))
@@ -44,6 +43,7 @@ def to_event(message: dict[str, Any]) -> Event | None:
                 cwd=message.get("cwd"),
                 started=message.get("started"),
                 seconds=message.get("seconds"),
+                refused=bool(message.get("dropped")),
             )
         )
     return None

@@ -10,14 +10,14 @@ import pytest
 
 from pmem.core.bank import BankOp, MemoryBank, SaveKnowledge
 from pmem.core.decision import Decision, Delivery, Reminder, Silence, Trigger
-from pmem.core.event import Finished, Observed, Proposed, Started, UserMessage
+from pmem.core.event import Answer, Finished, Observed, Proposed, Started, UserMessage
 from pmem.core.moment import Changed, Moment
 from pmem.core.redact import redact
 from pmem.core.step import Action, Step
 from pmem.memory.rules import Rules
 from pmem.session.private import private_commands
 from pmem.session.session import Channel, Outside, Session
-from pmem.session.shell_intake import ShellIntake
+from pmem.session.shell_intake import take
 
 HOOK = Channel("hook:test", can_hold=True)
 SHELL = Channel("shell")
@@ -259,7 +259,7 @@ def test_a_private_command_is_counted_and_nothing_of_it_is_kept() -> None:
     kept = Kept()
     session = ring(Rules(), kept)
     told = {"type": "finished", "n": 1, "command": "secret --now", "output": "x", "private": True}
-    ShellIntake(session).handle(told)
+    take(session, told)
     assert session.tally.steps == 1
     assert "secret" not in repr((kept.steps, kept.bank.entries))
     assert kept.bank.entries == {}
@@ -275,3 +275,23 @@ def test_a_command_the_user_named_private_is_counted_and_not_recorded() -> None:
     everything = repr((kept.steps, kept.decisions, kept.bank.entries))
     assert "secret/x" not in everything and "s3cr3t" not in everything
     assert "echo vault" in everything
+
+
+def test_in_a_shell_a_prohibition_is_put_to_the_person_and_a_repeat_is_not() -> None:
+    session = ring(Rules(), Kept(), rule_files=lambda: [("AGENTS.md", "Never force-push.\n")])
+
+    def entered(command: str) -> Answer:
+        told = {"type": "entered", "n": 1, "command": command, "cwd": "/p", "can_hold": True}
+        return take(session, told)
+
+    for event in (ran(BUILD, BROKEN, 2), ran(BUILD, BROKEN, 2), ran("pwd", "/p\n")):
+        session.handle(event, SHELL)
+    assert entered("git push --force").hold
+    repeat = entered(BUILD)
+    assert repeat.reminder is not None and not repeat.hold
+
+
+def test_a_command_dropped_at_the_gate_never_ran() -> None:
+    kept = Kept()
+    take(ring(None, kept), {"type": "finished", "command": "x", "cwd": "/p", "dropped": True})
+    assert kept.steps[0].refused and kept.bank.entries == {}

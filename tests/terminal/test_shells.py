@@ -540,3 +540,16 @@ def test_a_reminder_without_hold_is_seen_before_the_command_starts(
     assert finished["output"] == "x"
     seen = bytes(rig.output)
     assert seen.index(b"said so") < seen.rindex(b"x")
+
+
+@each_shell
+def test_the_first_command_of_a_new_history_is_told(opened: Open, name: str) -> None:
+    rig = opened(name)
+    assert run(rig, "echo first")["command"] == "echo first"
+
+
+@each_shell
+def test_a_first_command_kept_out_of_the_history_is_private(opened: Open, name: str) -> None:
+    rig = opened(name)
+    finished = run(rig, " echo secret-word")
+    assert (finished["command"], finished["private"]) == ("", True)
