@@ -60,7 +60,8 @@ class Gate:
 class Question:
     """A held command that waits for the person: Enter runs it, ctrl-C drops it.
 
-    `kept` is what the shell gets once that is decided: every key but that Enter.
+    `kept` is what the shell gets once that is decided: every key but that Enter, and that one
+    too if it ends a line typed ahead.
     """
 
     number: str
@@ -71,7 +72,8 @@ class Question:
         for at in range(len(keys)):
             key = keys[at : at + 1]
             if key in _ENTER:
-                self.kept += keys[:at] + keys[at + 1 :]
+                self.kept += keys[:at]
+                self.kept += keys[at:] if self.kept else keys[at + 1 :]
                 return True
             if key == _INTERRUPT:
                 # First, since a terminal's interrupt discards what was typed before it.
