@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -36,6 +37,10 @@ if TYPE_CHECKING:
 
 #: Bytes of a line that are parsed; what comes after is only hashed.
 MAX_PARSED = 64 * 1024
+#: Words of a command and commands of a sequence that are read; the others are only hashed.
+MAX_CHILDREN = 1000
+#: More pipes than this are not parsed: tree-sitter takes time by their square.
+MAX_PIPES = 1000
 #: Nesting that is followed; deeper parts are `Unread`.
 MAX_DEPTH = 60
 #: Lines up to this many characters are kept as read.
@@ -43,6 +48,7 @@ _CACHED = 8 * 1024
 #: A normal form is read again as what it came from: `<<1a2b3c4d` is a here-document's hash.
 _HASHED = re.compile(rb"(?<!<)<<([0-9a-f]{8})\b")
 _MARK = b"hashed_here_document_"
+_HERE_DOCUMENT = re.compile(rb"<<-?[ \t]*['\"\\]?(\w+)[^\n]*\n(?s:.*?)\n[ \t]*\1$", re.MULTILINE)
 
 
 def read(line: str) -> Sequence:
@@ -61,13 +67,17 @@ def _read(line: str) -> Sequence:
     source = source[:MAX_PARSED]
     if b"\n" not in source:
         source = _HASHED.sub(rb"< " + _MARK + rb"\1", source)
-    try:
-        sequence = _Reader(source).sequence(_parser().parse(source).root_node, 0)
-    except (RecursionError, ValueError):
-        sequence = Sequence((Item("", Unread(source.decode("utf-8", "replace"))),))
+    sequence = _unread(source)
+    if source.count(b"|") <= MAX_PIPES or _HERE_DOCUMENT.sub(b"", source).count(b"|") <= MAX_PIPES:
+        with suppress(RecursionError, ValueError):
+            sequence = _Reader(source).sequence(_parser().parse(source).root_node, 0)
     if rest:
         sequence = Sequence((*sequence.items, Item(";", Unread(f"#{short_hash(rest)}"))))
     return sequence
+
+
+def _unread(source: bytes) -> Sequence:
+    return Sequence((Item("", Unread(source.decode("utf-8", "replace"))),))
 
 
 @lru_cache(maxsize=1)
@@ -131,6 +141,10 @@ class _Reader:
     def text(self, node: TreeNode) -> str:
         return self.source[node.start_byte : node.end_byte].decode("utf-8", "replace")
 
+    def rest(self, children: list[TreeNode]) -> str:
+        """The hash of the children that are not read."""
+        return short_hash(self.source[children[MAX_CHILDREN].start_byte : children[-1].end_byte])
+
     def sequence(self, node: TreeNode, depth: int) -> Sequence:
         """The statements among a node's children; operators, comments and brackets are not."""
         return _sequence(list(self._run(node.children, depth)))
@@ -138,7 +152,7 @@ class _Reader:
     def _run(self, children: list[TreeNode], depth: int) -> list[Item]:
         items: list[Item] = []
         joined = ";"
-        for child in children:
+        for child in children[:MAX_CHILDREN]:
             if child.type in ("&&", "||"):
                 joined = child.type
             elif child.type == "&" and items:
@@ -147,6 +161,8 @@ class _Reader:
                 for statement in self._statements(child, depth + 1):
                     items.extend(spliced(joined, statement))
                     joined = ";"
+        if len(children) > MAX_CHILDREN:
+            items.append(Item(";", Unread(f"#{self.rest(children)}")))
         return items
 
     def _statements(self, node: TreeNode, depth: int) -> Iterator[Node]:
@@ -179,13 +195,13 @@ class _Reader:
         if kind in ("subshell", "compound_statement"):
             text = self.text(node)
             if text.startswith("(("):
-                return Simple((literal(text),))
+                return Simple((literal(" ".join(text.split())),))
             return Group(text[:1], self.sequence(node, depth))
         if kind == "test_command":
             return Simple(tuple(self._leaves(node, depth)))
         if kind in ("variable_assignment", "variable_assignments"):
             nodes = [node] if kind == "variable_assignment" else node.named_children
-            return Simple(assignments=tuple(self._word(each, depth) for each in nodes))
+            return self._simple(nodes, depth)
         return self._simple(node.children, depth)
 
     def _pipeline(self, node: TreeNode, depth: int) -> Node:
@@ -218,7 +234,7 @@ class _Reader:
         body: Node = Simple()
         redirects: list[Redirect] = []
         after: list[Item] = []
-        for child in node.children:
+        for child in node.children[:MAX_CHILDREN]:
             if child.type.endswith("_redirect"):
                 redirects.extend(self._redirect(child, depth))
                 if child.type == "heredoc_redirect":
@@ -273,7 +289,7 @@ class _Reader:
         assignments: list[Word] = []
         redirects: list[Redirect] = []
         timed: Node | None = None
-        for child in children:
+        for child in children[:MAX_CHILDREN]:
             kind = child.type
             if kind == "variable_assignment" and not words:
                 assignments.append(self._word(child, depth))
@@ -283,6 +299,8 @@ class _Reader:
                 timed = self.statement(child, depth + 1)
             else:
                 words.append(self._word(child, depth))
+        if len(children) > MAX_CHILDREN:
+            words.append(literal(f"…{self.rest(children)}"))
         if timed is not None:
             return redirected(timed, tuple(redirects))
         return Simple(tuple(words), tuple(assignments), tuple(redirects))

@@ -105,12 +105,19 @@ def _kept_located(command: str) -> tuple[str, str]:
 def _locate(command: str) -> tuple[str, str]:
     tree = read(command)
     if any(isinstance(part, Unread) for part in walk(tree)):
-        return one_line(" ".join(command.encode("utf-8", "replace").decode().split())), ""
+        return _as_written(command), ""
     node = tidy(unwrapped(tree))
     if isinstance(node, Group) and not node.redirects:
         node = node.body
     where, node = without_cd(node)
-    return one_line(render(node)), where
+    normal = one_line(render(node))
+    return (normal, where) if normal or not command.strip() else (_as_written(command), "")
+
+
+def _as_written(command: str) -> str:
+    """The text on one line, its spaces alike: for what is no shell. A comment is nothing."""
+    text = command.encode("utf-8", "replace").decode().replace("\0", " ")
+    return "" if text.lstrip().startswith("#") else one_line(" ".join(text.split()))
 
 
 def without_cd(node: Node) -> tuple[str, Node]:
@@ -130,10 +137,10 @@ def cd_target(node: Node) -> str | None:
     """Where a plain `cd DIR` leads, None for anything else and for `cd`, `cd -`, `cd $DIR`."""
     if not isinstance(node, Simple) or node.assignments or not node.words:
         return None
-    words = [word for word in node.words if word.value != "--"]
-    if words[0].value != "cd" or len(words) != 2 or not words[1].static:
+    words = [word for word in node.words[1:] if word.value != "--"]
+    if node.words[0].value != "cd" or len(words) != 1 or not words[0].static:
         return None
-    target = words[1].value
+    target = words[0].value
     return None if target in ("", "-") or target.startswith("-") else target
 
 
@@ -162,7 +169,7 @@ def _flatten(node: Node, place: _Place, background: bool) -> Iterator[Command]:
     match node:
         case Simple():
             yield _command(node, place, background)
-            yield from _inner([*node.words, *node.assignments], place)
+            yield from _inner([*node.assignments, *node.words], place)
             yield from _inner([r.target for r in node.redirects], place)
             place.follow(node)
         case Unread(text):

@@ -44,8 +44,10 @@ class Fragment:
 
 def spell(fragments: Sequence[Fragment]) -> Word:
     """The word that the fragments make, in its one spelling."""
-    if len(fragments) == 1 and fragments[0].quoting == "plain" and _BARE.match(fragments[0].text):
-        return Word(fragments[0].text, fragments[0].text)
+    if len(fragments) == 1 and fragments[0].quoting == "plain":
+        text = fragments[0].text
+        if len(text) <= MAX_WORD and _BARE.match(text):
+            return Word(text, text)
     pieces = list(_pieces([f for f in fragments if f.text]))
     value = "".join(text for text, _ in pieces)
     inner = tuple(script for fragment in fragments for script in fragment.inner)
@@ -165,6 +167,7 @@ def _redirect(redirect: Redirect) -> str:
 
 def one_line(line: str) -> str:
     """A rendered line within MAX_LINE characters, closed with a hash where it is cut."""
+    line = line.replace("\n", " ")
     if len(line) <= MAX_LINE:
         return line
     return f"{line[: MAX_LINE - 9].rstrip()}…{syntax.short_hash(line.encode('utf-8', 'replace'))}"

@@ -143,8 +143,8 @@ def walk(node: Node) -> Iterator[Simple | Unread]:
 
 def scripts(simple: Simple) -> Iterator[Simple | Unread]:
     """The commands inside the `$(…)` of one simple command."""
-    yield from _inner(simple.words)
     yield from _inner(simple.assignments)
+    yield from _inner(simple.words)
     yield from _inner(r.target for r in simple.redirects)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -11,4 +10,6 @@ from typing import Any
 @cache
 def table(name: str) -> dict[str, Any]:
     """The contents of NAME.toml in this package."""
+    import tomllib
+
     return tomllib.loads(Path(__file__).with_name(f"{name}.toml").read_text("utf-8"))
