@@ -9,14 +9,24 @@ import click
 from pmem.cli.bank_add import add
 from pmem.cli.bank_edit import edit
 from pmem.cli.environment import Environment
-from pmem.cli.options import directory_option, json_option
+from pmem.cli.options import complete_id, directory_option, json_option
 from pmem.cli.project import entry_of, opened_bank, project_of
 
 if TYPE_CHECKING:
     from pmem.core.bank import Entry
 
 
+class InOrder(click.Group):
+    """Lists its commands as they were added, not by the alphabet."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Reading first, then changing."""
+        return list(self.commands)
+
+
 @click.group(
+    cls=InOrder,
+    subcommand_metavar="COMMAND [ARGS]…",
     epilog="""\b
 Examples:
   pmem bank list
@@ -25,14 +35,14 @@ Examples:
   pmem bank edit npm-test""",
 )
 def bank() -> None:
-    """What is remembered here: list, show, search, and change it.
+    """Look at what is remembered here, and change it.
 
     The bank is one file, .pmem/bank.toml, made to be read and edited. `knowledge` holds stable
     facts, `procedural` what was tried and how it ended.
     """
 
 
-@bank.command("list")
+@bank.command("list", short_help="Show every entry.")
 @json_option
 @directory_option
 @click.pass_obj
@@ -55,7 +65,7 @@ def list_(environment: Environment, as_json: bool, directory: str | None) -> Non
 
 
 @bank.command()
-@click.argument("id")
+@click.argument("id", shell_complete=complete_id)
 @json_option
 @directory_option
 @click.pass_obj
@@ -102,14 +112,14 @@ def holds(entry: Entry, words: tuple[str, ...]) -> bool:
 
 
 @bank.command()
-@click.argument("ids", metavar="ID…", nargs=-1, required=True)
+@click.argument("ids", metavar="ID…", nargs=-1, required=True, shell_complete=complete_id)
 @directory_option
 @click.pass_obj
 def rm(environment: Environment, ids: tuple[str, ...], directory: str | None) -> None:
     """Forget entries, by their ids."""
     from pmem.core.bank import Delete
 
-    with opened_bank(environment, directory) as bank_file:
+    with opened_bank(environment, directory, change=True) as bank_file:
         entries = [entry_of(bank_file, id) for id in ids]
         bank_file.apply([Delete(entry.id) for entry in entries])
         for entry in entries:

@@ -52,6 +52,7 @@ def watch_options(command: F) -> F:
 
 
 @click.command(
+    short_help="Remember a fact, and when it matters.",
     epilog="""\b
 Examples:
   pmem bank add "Never force-push." --command "git push *--force*"
@@ -60,7 +61,7 @@ Examples:
   pmem bank add "The staging database is read-only." --tag staging
 
 A watch (--command, --writes, --path, --output, --finish) lets the fact be told at that very
-moment. Without one it is told when the memory agent finds that it matters. Globs: * ? [seq]."""
+moment. Without one it is told when the memory agent finds that it matters. Globs: * ? [seq].""",
 )
 @click.argument("text")
 @click.option("--id", "id", metavar="ID", help="Its name; one that exists is updated.")
@@ -90,7 +91,7 @@ def add(
             param_hint="TEXT",
         )
     when = watch_table(watch)
-    with opened_bank(environment, directory) as bank_file:
+    with opened_bank(environment, directory, change=True) as bank_file:
         name = _named(id) if id else free_id(bank_file.bank, text)
         known = bank_file.bank.get(name)
         bank_file.apply([SaveKnowledge(name, text, tags, source="user", when=when)])

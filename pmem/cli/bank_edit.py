@@ -15,7 +15,7 @@ import click
 
 from pmem.cli.environment import Environment
 from pmem.cli.exits import Exit, Trouble
-from pmem.cli.options import directory_option
+from pmem.cli.options import complete_id, directory_option
 from pmem.cli.project import entry_of, opened_bank
 from pmem.cli.words import count
 from pmem.core.bank import BankOp, Delete, MemoryBank, PutEntry, UpdateStatus
@@ -24,22 +24,23 @@ EDITORS = ("sensible-editor", "nano", "vim", "vi")
 
 
 @click.command(
+    short_help="Open the bank, or one entry, in your editor.",
     epilog="""\b
 Examples:
   pmem bank edit              the whole bank
   pmem bank edit npm-test     one entry
 
 A session that runs meanwhile loses nothing: only what you changed is carried over. If the text
-cannot be read, you are asked to mend it; without a terminal it is kept and its place is named."""
+cannot be read, you are asked to mend it; without a terminal it is kept and its place is named.""",
 )
-@click.argument("id", required=False)
+@click.argument("id", required=False, shell_complete=complete_id)
 @directory_option
 @click.pass_obj
 def edit(environment: Environment, id: str | None, directory: str | None) -> None:
     """Open the bank, or the entry ID of it, in $VISUAL or $EDITOR."""
     from pmem.store.bank_toml import dumps
 
-    with opened_bank(environment, directory) as bank_file:
+    with opened_bank(environment, directory, change=True) as bank_file:
         if id is None:
             before = MemoryBank(bank_file.bank.status, bank_file.bank.entries.values())
         else:

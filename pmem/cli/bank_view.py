@@ -98,10 +98,9 @@ def _cell(entry: Entry, environment: Environment) -> RenderableType:
 
 
 def _source(entry: Entry) -> str:
-    """Where a fact is from; that of an attempt stands in its steps."""
-    return (
-        "" if entry.section == "procedural" and entry.source.startswith("step ") else entry.source
-    )
+    """Where a fact is from, unless it says so itself; that of an attempt stands in its steps."""
+    told = entry.section == "procedural" and entry.source.startswith("step ")
+    return "" if told or entry.source in entry.content else entry.source
 
 
 def show_entry(environment: Environment, entry: Entry) -> None:

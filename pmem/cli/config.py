@@ -80,6 +80,8 @@ def change(
     path = config_file(environment.env) if user else project.settings
     if path is None:
         raise Trouble("there is no home directory for your settings", "set HOME")
+    if project.read_only and not user:
+        raise Trouble(f"nothing is kept in {project.root}", "--user sets it for all projects")
     try:
         if user:
             set_value(path, key, value)

@@ -21,12 +21,13 @@ NOT_FOR_DEMO = ("PMEM", "PMEM_ACTIVE", "PMEM_DIR", "PMEM_ARM", "PMEM_MODEL", "PM
 
 
 @click.command(
+    short_help="Watch a scripted agent be reminded, offline.",
     epilog="""\b
 Examples:
   pmem demo
   pmem demo --fast
 
-It needs no network and no key. The project is kept in the temporary directory, with its memory."""
+It needs no network and no key. The project is kept in the temporary directory, with its memory.""",
 )
 @click.option("--fast", is_flag=True, help="Without pauses: about two seconds instead of twenty.")
 @click.pass_obj

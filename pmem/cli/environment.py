@@ -10,7 +10,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import NamedTuple, TextIO
+from typing import NamedTuple, TextIO, cast
 
 #: Width assumed where nothing tells it, in cells.
 COLUMNS = 80
@@ -35,6 +35,7 @@ class Environment(NamedTuple):
     @classmethod
     def of_process(cls) -> Environment:
         """The real one. A directory that was deleted under us is taken from PWD."""
+        _fill_closed()
         for stream in (sys.stdout, sys.stderr):
             if hasattr(stream, "reconfigure"):  # a character the locale lacks is no reason to die
                 stream.reconfigure(errors="backslashreplace")
@@ -43,9 +44,9 @@ class Environment(NamedTuple):
         except OSError:
             cwd = Path(os.environ.get("PWD", "/"))
         return cls(
-            stdin=sys.stdin,
-            stdout=sys.stdout,
-            stderr=sys.stderr,
+            stdin=sys.stdin or _nothing("r"),
+            stdout=sys.stdout or _nothing("w"),
+            stderr=sys.stderr or _nothing("w"),
             env=os.environ,
             cwd=cwd,
             stdin_isatty=_isatty(0),
@@ -105,6 +106,21 @@ class Environment(NamedTuple):
     def write(self, text: str) -> None:
         """Data, on stdout, with its newline."""
         self.stdout.write(text + "\n")
+
+
+def _fill_closed() -> None:
+    """Take the numbers of closed standard streams, lest a socket of ours gets one.
+
+    What is opened here is closed again in the program that is started, as it was for us.
+    """
+    fd = os.open(os.devnull, os.O_RDWR)
+    while fd < 3:
+        fd = os.open(os.devnull, os.O_RDWR)
+    os.close(fd)
+
+
+def _nothing(mode: str) -> TextIO:
+    return cast("TextIO", Path(os.devnull).open(mode, encoding="utf-8"))
 
 
 def _isatty(fd: int) -> bool:

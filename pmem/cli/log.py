@@ -23,6 +23,7 @@ PAUSE = 0.25
 
 
 @click.command(
+    short_help="Show what a session did and what was decided.",
     epilog="""\b
 Examples:
   pmem log                       the newest session's steps, and what was said between them
@@ -31,7 +32,7 @@ Examples:
   pmem log -f                    as it happens, in another terminal
   pmem log --json | tail -n 1    one step a line
 
-With --json a step is the neutral line that replay reads; with --decisions it is one decision."""
+With --json a step is the neutral line that replay reads; with --decisions it is one decision.""",
 )
 @click.argument("session", required=False)
 @click.option("--decisions", is_flag=True, help="What was decided instead of what was done.")

@@ -80,6 +80,11 @@ Examples:
   pmem bank list              what is remembered here
 
 The name of a known agent is a command: `pmem claude ARGS…` equals `pmem run claude ARGS…`.
+
+\b
+Completion, in your shell's rc file (zsh_source and fish_source likewise):
+  eval "$(_PMEM_COMPLETE=bash_source pmem)"
+
 PMEM=off switches everything off. PMEM_DEBUG=1 shows a traceback where pmem itself fails.""",
 )
 @click.version_option(__version__, "-V", "--version", message="pmem %(version)s")
@@ -103,6 +108,8 @@ def pmem(ctx: click.Context, /, **given: Any) -> int | None:
         if wrong:
             flag = wrong[0].replace("_", "-")
             raise click.UsageError(f"--{flag} is for starting a program, not for '{name}'", ctx)
+        if options.directory:
+            ctx.obj = ctx.obj._replace(env={**ctx.obj.env, "PMEM_DIR": options.directory})
     ctx.meta["pmem.start"] = options
     return None
 
@@ -137,6 +144,12 @@ def run(args: Sequence[str], environment: Environment) -> int:
     except BrokenPipeError:
         _stop_writing()
         return Exit.BROKEN_PIPE
+    except OSError as error:
+        if environment.env.get("PMEM_DEBUG"):
+            raise
+        where = f"{error.filename}: " if error.filename else ""
+        environment.say(f"{where}{error.strerror or error}; PMEM_DEBUG=1 shows where")
+        return Exit.OURS
     except Exception as error:
         if environment.env.get("PMEM_DEBUG"):
             raise

@@ -55,23 +55,29 @@ def start_options(command: F) -> F:
             click.option(
                 "--quiet", "-q", is_flag=True, default=None, help="No start line, no end line."
             ),
-            click.option("--arm", type=click.Choice(ARMS), help="How memory runs."),
+            click.option(
+                "--arm",
+                type=click.Choice(ARMS),
+                metavar="ARM",
+                help=f"How memory runs: off or rules; with a model {', '.join(ARMS[2:])}.",
+            ),
             click.option(
                 "--hold",
                 type=click.Choice(["sure", "watch", "never"]),
-                help="When a proposed action may be put back, once.",
+                metavar="WHEN",
+                help="What may put a proposed action back, once: sure, watch or never.",
             ),
             click.option(
                 "--interval",
                 type=click.IntRange(min=1),
                 metavar="N",
-                help="Steps between two calls of the memory agent.",
+                help="The memory agent looks every N steps.",
             ),
             click.option(
                 "--window",
                 type=click.IntRange(min=1),
                 metavar="K",
-                help="Steps the memory agent looks back on.",
+                help="And sees the last K of them.",
             ),
         )
     ):
@@ -85,13 +91,31 @@ def directory_option(command: F) -> F:
         "--dir",
         "directory",
         metavar="DIR",
-        help="The directory that holds the memory, instead of the .pmem found upward from here.",
+        help="The directory that holds the memory; else the .pmem found upward from here.",
     )(command)
 
 
 def json_option(command: F) -> F:
     """`--json`: data for programs on stdout."""
     return click.option("--json", "as_json", is_flag=True, help="Print JSON.")(command)
+
+
+def complete_id(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
+    """Ids of the bank that begin so, for the shell's completion; none on any trouble."""
+    from contextlib import suppress
+
+    from click.shell_completion import CompletionItem
+
+    from pmem.cli.project import opened_bank
+
+    with suppress(Exception), opened_bank(ctx.obj, ctx.params.get("directory")) as bank_file:
+        entries = bank_file.bank.entries.values()
+        return [
+            CompletionItem(e.id, help=" ".join(e.content.split())[:60])
+            for e in entries
+            if e.id.startswith(incomplete)
+        ]
+    return []
 
 
 def start_options_given(given: Mapping[str, Any]) -> StartOptions:

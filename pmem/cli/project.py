@@ -52,17 +52,30 @@ def settings_of(
 
 
 @contextmanager
-def opened_bank(environment: Environment, directory: str | None) -> Iterator[BankFile]:
-    """The project's bank; what the user must know of it is said, what was changed is written."""
+def opened_bank(
+    environment: Environment, directory: str | None, *, change: bool = False
+) -> Iterator[BankFile]:
+    """The project's bank; what the user must know of it is said, what was changed is written.
+
+    Raises Trouble if it is to be changed and cannot be.
+    """
     from pmem.store.bank_file import BankFile
 
-    bank_file = BankFile(project_of(environment, directory))
+    project = project_of(environment, directory)
+    if change and project.read_only:
+        raise Trouble(f"nothing is kept in {project.root}", "name a place with --dir DIR")
+    bank_file = BankFile(project)
+    written = True
     try:
         yield bank_file
     finally:
-        bank_file.close()
+        written = bank_file.close()
+        failure = "" if written or not bank_file.notes else bank_file.notes[-1]
         for note in bank_file.notes:
-            environment.say(note)
+            if note != failure:
+                environment.say(note)
+    if not written:
+        raise Trouble(failure or bank_file.problem)
 
 
 def entry_of(bank_file: BankFile, id: str) -> Entry:

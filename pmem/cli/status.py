@@ -20,10 +20,11 @@ SHOWN, TOLD = 5, 50
 
 
 @click.command(
+    short_help="Show what memory there is here, and its sessions.",
     epilog="""\b
 Examples:
   pmem status
-  pmem status --json"""
+  pmem status --json""",
 )
 @json_option
 @directory_option

@@ -152,7 +152,8 @@ def test_control_characters_of_an_entry_do_nothing_to_the_terminal(
 
 def test_the_path_is_told_whether_the_file_is_there_or_not(project: Path, pmem: Call) -> None:
     assert pmem("bank", "path").out == f"{project}/.pmem/bank.toml\n"
-    assert pmem("bank", "path", "--dir", "other").out == f"{project}/other/bank.toml\n"
+    for said in (("bank", "path", "--dir", "other"), ("--dir", "other", "bank", "path")):
+        assert pmem(*said).out == f"{project}/other/bank.toml\n"
 
 
 def test_a_foreign_directory_is_left_alone(project: Path, pmem: Call) -> None:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -76,3 +80,52 @@ def test_a_shell_without_a_terminal_says_what_to_do(pmem: Call) -> None:
     said = pmem("shell")
     assert said.code == 2
     assert "pmem run -- sh FILE" in said.err
+
+
+def process(script: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    pmem = f"{sys.executable} -m pmem"
+    return subprocess.run(
+        ["bash", "-c", script.replace("@pmem", pmem)], cwd=cwd, capture_output=True, text=True
+    )
+
+
+def test_a_reader_that_has_seen_enough_is_no_error(project: Path) -> None:
+    done = process("@pmem config --json | head -n 1; echo ${PIPESTATUS[0]}", project)
+    assert done.stdout.splitlines()[0] == "{"
+    assert done.stdout.splitlines()[1] in ("0", "141")
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_closed_streams_are_no_traceback(project: Path, closed: str) -> None:
+    done = process(f"@pmem status {closed}; echo $? >&2", project)
+    assert done.stderr.splitlines()[-1] == "0"
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full device here")
+def test_a_full_disk_is_said_in_one_line(project: Path) -> None:
+    done = process("@pmem status > /dev/full", project)
+    assert done.returncode == 125
+    assert done.stderr == "pmem: No space left on device; PMEM_DEBUG=1 shows where\n"
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "ascii", "utf-8"])
+def test_a_locale_that_lacks_a_character_is_no_error(project: Path, encoding: str) -> None:
+    done = process(
+        "@pmem bank add 한글 --id ko 2>/dev/null;"
+        f" PYTHONIOENCODING={encoding} @pmem bank list --json",
+        project,
+    )
+    assert json.loads(done.stdout)["knowledge"][0]["content"] == "한글"
+    done = process(f"PYTHONIOENCODING={encoding} @pmem bank list", project)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_ids_are_completed_by_the_shell(project: Path) -> None:
+    done = process(
+        "@pmem bank add One --id first 2>/dev/null; @pmem bank add Two --id second 2>/dev/null;"
+        ' export _PMEM_COMPLETE=bash_complete COMP_WORDS="pmem bank show f" COMP_CWORD=3; @pmem',
+        project,
+    )
+    assert done.stdout.split() == ["plain,first"]
