@@ -19,6 +19,8 @@ _STRING = r"(?:\x1b[PX^_]|[\x90\x98\x9e\x9f])(?:[^\x1b\x9c]*(?:\x1b\\|\x9c)|[^\x
 _ESCAPE = r"\x1b[ -/]*[0-~]"
 _SEQUENCE = re.compile(f"{_CSI}|{_OSC}|{_STRING}|{_ESCAPE}")
 _ERASE_LINE = re.compile(r"(?:\x1b\[|\x9b)([02]?)K")
+# What npm and others send instead of a carriage return: to the first column of the line.
+_COLUMN_ONE = re.compile(r"(?:\x1b\[|\x9b)[01]?G")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _TO_END, _WHOLE = "\x00", "\x01"
 _MOVES = re.compile(r"([\r\b\x00\x01])")
@@ -35,7 +37,7 @@ def clean(text: str) -> str:
     if "\x1b" in text or "\x9b" in text or "\x9d" in text or "\x90" in text:
         text = text.replace(_TO_END, "").replace(_WHOLE, "")
         text = _ERASE_LINE.sub(lambda m: _WHOLE if m[1] == "2" else _TO_END, text)
-        text = _SEQUENCE.sub("", text)
+        text = _SEQUENCE.sub("", _COLUMN_ONE.sub("\r", text))
         erases = True
     else:
         text = text.replace(_TO_END, "").replace(_WHOLE, "")
