@@ -113,8 +113,11 @@ def known_entries(project: Project) -> int | None:
         return None
     entries, in_text = 0, False
     for line in bank.split(b"\n"):
-        if not in_text and line in (b"[[knowledge]]", b"[[procedural]]"):
-            entries += 1
-        if line.count(b'"""') == 1:
-            in_text = not in_text
+        if not in_text:
+            entries += line in (b"[[knowledge]]", b"[[procedural]]")
+            in_text = line.endswith(b' = """')
+        elif line.endswith(b'"""'):
+            rest = line[:-3]
+            escapes = len(rest) - len(rest.rstrip(b"\\"))
+            in_text = escapes % 2 == 1
     return entries

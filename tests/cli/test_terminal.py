@@ -105,3 +105,21 @@ def test_plain_pmem_without_an_agent_starts_the_shell(project: Path, home: Path)
     assert "42" in text
     assert re.search(r"pmem: \d+ steps? · 0 reminders · ", text)
     assert code == 3
+
+
+def test_a_bank_is_counted_at_the_start_whoever_wrote_it_last(project: Path) -> None:
+    add = ["bank", "add", "Never force-push."]
+    finished(spawn(add, project))
+    assert "pmem: rules · 1 entry · " in finished(spawn(["run", "true"], project))[0]
+    bank = project / ".pmem" / "bank.toml"
+    bank.write_text(bank.read_text("utf-8") + '\n[[knowledge]]\ncontent = "Mine."\n', "utf-8")
+    assert "pmem: rules · 2 entries · " in finished(spawn(["run", "true"], project))[0]
+
+
+def test_a_broken_bank_is_told_before_the_program_starts(project: Path) -> None:
+    finished(spawn(["bank", "add", "Never force-push."], project))
+    (project / ".pmem" / "bank.toml").write_text("[[knowledge\n")
+    lines = finished(spawn(["run", "echo", "working"], project))[0].splitlines()
+    assert lines[0].startswith("pmem: rules · 1 entry · ")
+    assert "bank.toml.broken-" in " ".join(lines[1 : lines.index("working")])
+    assert (project / ".pmem" / "bank.toml").read_text("utf-8").count("[[knowledge]]") == 1
