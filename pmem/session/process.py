@@ -136,6 +136,7 @@ def serve(
         complain=lambda text: complain(config.project.state, text),
     )
     memory = session.outside.memory
+    told = len(bank_file.notes)
     link.send(
         {
             "type": "ready",
@@ -149,7 +150,8 @@ def serve(
     finally:
         bank_file.close()
         log.close(bank_file.path)
-        link.send({"type": "summary", **summary(session, config)})
+        note = " ".join([*bank_file.notes[told:], *log.notes])
+        link.send({"type": "summary", **summary(session, config), "note": note})
         link.drain(1.0)
         link.close()
         prune(config.project, keep_days=config.settings.keep_days, keep_mb=config.settings.keep_mb)
