@@ -18,6 +18,8 @@ from pmem.core.syntax import Block, Group, Item, Node, Pipeline, Sequence, Simpl
 #: Ended by the person (Ctrl-C), or by a reader that had enough (`| head`).
 _ENDED_BY_OTHERS = frozenset({130, 141})
 _FILLERS = frozenset({"echo", "printf", "true", ":", "set", "exit", "return", "false"})
+#: Where these do not get, what comes after them is off the track.
+_REACHING = frozenset({"cd", "curl", "wget"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +58,14 @@ def hidden(node: Node) -> Iterator[Simple | Unread]:
 
 
 def proves_all(node: Node) -> bool:
-    """Whether an exit code 0 leaves no doubt about any working command."""
-    return next(hidden(node), None) is None and next(reports(node), None) is None
+    """Whether an exit code 0 leaves no doubt about any command, so that no output need be read."""
+    stops, pipes = _strictness(node)
+    unproven = (
+        simple
+        for simple in _hidden(node, stops, pipes)
+        if works(simple) or (isinstance(simple, Simple) and simple.name in _REACHING)
+    )
+    return next(unproven, None) is None and next(reports(node), None) is None
 
 
 def _strictness(node: Node) -> tuple[bool, bool]:
@@ -110,37 +118,53 @@ def working(node: Node) -> list[Simple | Unread]:
     return [simple for simple in walk(node) if works(simple)]
 
 
-def prints_files(node: Node, piped: bool = False) -> bool:
+def prints_files(node: Node) -> bool:
     """Whether some command prints what stands in files, history or pages: its words prove nothing.
 
-    A filter at the end of a pipe prints what came in.
+    A filter in a pipe prints what came in, and a file written by the line itself is output, too.
     """
+    return any(_prints_files(simple, _written(node)) for simple in _sources(node))
+
+
+def _sources(node: Node) -> Iterator[Simple]:
+    """The commands of a line that do not read from a pipe."""
     match node:
         case Simple():
-            return not piped and any(
-                isinstance(simple, Simple) and _prints_files(simple) for simple in walk(node)
-            )
+            yield from (simple for simple in walk(node) if isinstance(simple, Simple))
         case Pipeline(parts):
-            return any(prints_files(part, n > 0) for n, part in enumerate(parts))
+            yield from _sources(parts[0])
+            # `… | xargs cat` prints files after all.
+            yield from (p for p in parts[1:] if isinstance(p, Simple) and p.name == "xargs")
         case Sequence(items):
-            return any(prints_files(item.node, piped) for item in items)
+            for item in items:
+                yield from _sources(item.node)
         case Group(_, body):
-            return prints_files(body, piped)
+            yield from _sources(body)
         case Block(_, pieces):
-            return any(not isinstance(p, str) and prints_files(p, piped) for p in pieces)
-    return False
+            for piece in pieces:
+                if not isinstance(piece, str):
+                    yield from _sources(piece)
 
 
-def _prints_files(simple: Simple) -> bool:
-    words = values(simple)
-    if not words or any(r.operator in ("<<", "<<<") for r in simple.redirects):
+def _written(node: Node) -> frozenset[str]:
+    """The files that a line itself fills."""
+    files: set[str] = set()
+    for simple in walk(node):
+        if isinstance(simple, Simple):
+            files.update(r.target.value for r in simple.redirects if ">" in r.operator)
+            files.update(values(simple)[1:] if simple.name == "tee" else ())
+    return frozenset(files)
+
+
+def _prints_files(simple: Simple, written: frozenset[str]) -> bool:
+    words = (simple.name, *values(simple)[1:])
+    if not simple.words or any(r.operator in ("<<", "<<<") for r in simple.redirects):
         return False
     if simple.name == "find":
         return any(word.startswith("-exec") for word in words)
-    quiet = {"ls", "pwd", "cd", "which", "type", "test", "[", "[[", "sleep", "wc", "stat", "ps"}
-    if simple.name in _FILLERS | quiet:
+    if not any(_matches(entry, words) for entry in table("commands")["effects"]["prints"]):
         return False
-    return program_effect(words) is Effect.READS
+    return written.isdisjoint(words)
 
 
 def last(node: Node) -> Simple | Unread | None:

@@ -31,6 +31,13 @@ _PROMPT = re.compile(
 )
 _SEEN = re.compile(r"@[\w.-]+:[^\s#$%]*[#$%](?: |$)|sh-\d[\d.]*[#$%](?: |$)", re.MULTILINE)
 _EXIT_CODE = re.compile(r"(?:Error: )?Exit code:? (-?\d+)\b")
+_REACHES = {
+    "cd": re.compile(
+        r"(?:\S*sh: (?:line \d+: |\d+: )?cd|cd): .+: .+|\S*sh:cd:\d+: .+|cd: The directory .+"
+    ),
+    "curl": re.compile(r"curl: \(\d+\) .+"),
+    "wget": re.compile(r"wget: .+"),
+}
 _SHELLS = frozenset({"bash", "sh", "zsh", "dash", "-bash", "-zsh", "(eval)"})
 #: Codes of a shell that could not start the command at all.
 _NOT_STARTED = frozenset({126, 127})
@@ -98,10 +105,10 @@ def _code(step: Step) -> int | None:
 def _by_code(node: Node, code: int, lines: list[str]) -> Verdict:
     names = _SHELLS | {simple.name for simple in walk(node) if isinstance(simple, Simple)}
     if code not in _NOT_STARTED and is_answer(node, code):
-        voiced = own_voice(lines, names)
-        if not voiced or is_poll(node):
+        if is_poll(node):
             return _PASSED
-        return Verdict(True, shortened(voiced))
+        voiced = own_voice(lines, names)
+        return Verdict(True, shortened(voiced)) if voiced else _by_output(node, lines, 0)
     if _is_table(lines):
         return _PASSED
     if code in _NOT_STARTED or not working(node):
@@ -130,6 +137,9 @@ def _by_output(node: Node, lines: list[str], code: int | None) -> Verdict:
         return reported
     simples = [simple for simple in walk(node) if isinstance(simple, Simple)]
     doubtful = list(hidden(node)) if code == 0 else working(node)
+    missed = _missed(simples, lines)
+    if missed:
+        return Verdict(True, shortened(missed))
     if not doubtful:
         if code is None and len(lines) <= 3 and not is_poll(node):
             voiced = own_voice(lines, _SHELLS | {simple.name for simple in simples})
@@ -139,6 +149,12 @@ def _by_output(node: Node, lines: list[str], code: int | None) -> Verdict:
     if evidence(lines, silent, mixed=prints_files(node)):
         return Verdict(True, most_telling(lines))
     return _PASSED
+
+
+def _missed(simples: list[Simple], lines: list[str]) -> str:
+    """What a `cd` or a download says when it did not get there: all after it is off the track."""
+    names = {simple.name for simple in simples} & _REACHES.keys()
+    return next((line for line in lines if any(_REACHES[n].match(line) for n in names)), "")
 
 
 def _reported(node: Node, lines: list[str]) -> Verdict | None:

@@ -140,11 +140,15 @@ def _best(lines: list[str]) -> tuple[str, int]:
 
 
 def _fallback(lines: list[str]) -> tuple[str, int]:
-    """Without any pattern: what a short output or a diff begins with, what a long one ends with."""
-    if not lines:
+    """Without any pattern: what a short output or a diff begins with, what a long one ends with.
+
+    A command that a tool repeats before it runs it (`> lint`, `$ make`) tells nothing.
+    """
+    told = [n for n, line in enumerate(lines) if not line.startswith(("> ", "$ ", "+ "))]
+    if not told:
         return "", 0
-    first = len(lines) <= 6 or any(line.startswith("@@ ") for line in lines[:20])
-    number = 0 if first else len(lines) - 1
+    first = len(told) <= 6 or any(line.startswith("@@ ") for line in lines[:20])
+    number = told[0] if first else told[-1]
     return lines[number], number
 
 

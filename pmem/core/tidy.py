@@ -60,7 +60,7 @@ def _as_sequence(node: Node) -> Sequence:
 
 
 def _tidy_sequence(sequence: Sequence) -> Node:
-    items = [item for item in sequence.items]
+    items = sequence.items
     kept: list[Item] = []
     dropped: str | None = None
     for item in items:

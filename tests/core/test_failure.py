@@ -233,6 +233,36 @@ def test_the_command_itself_may_say_how_it_ended(shell) -> None:
     assert not shell("grep x y 2>/dev/null || echo nothing found").failed
 
 
+def test_a_directory_that_is_not_there_fails_the_line_however_it_ends(shell) -> None:
+    assert "cd: nosuchdir: No such file or directory" in shell("cd nosuchdir; ls").failure
+    assert "cd: nosuchdir" in shell("cd nosuchdir\npython -c 1 | cat").failure
+    assert not shell("cat log; ls", {"log": "cd: gone: No such file or directory\n"}).failed
+
+
+def test_a_download_that_found_nobody_fails_behind_a_pipe() -> None:
+    said = "curl: (7) Failed to connect to localhost port 80"
+    assert failure("curl -s localhost | head", said) == said
+    assert passed("curl -s localhost | head", "<html>\nError: none\nfatal: text\n")
+
+
+def test_the_output_a_line_keeps_and_shows_is_its_own(shell) -> None:
+    files = {"x.py": "raise KeyError('a')\n"}
+    for line in (
+        "python x.py > out.txt 2>&1; tail -3 out.txt",
+        "python x.py 2>&1 | tee all.log >/dev/null; cat all.log",
+        "python x.py | grep -c found",
+        "python x.py & wait; true",
+    ):
+        assert shell(line, files).failure == "KeyError: 'a'", line
+    files["old.log"] = "KeyError: 'b'\n"
+    assert not shell("python -c 1 | cat; cat old.log", files).failed
+
+
+def test_a_command_that_is_repeated_before_it_runs_tells_nothing() -> None:
+    assert failure("npm run lint", "\n> app@1.0.0 lint\n> exit 3\n", 3) == ""
+    assert failure("npm run lint", "> app@1.0.0 lint\n> x\n3 files differ\n", 3) == "3 files differ"
+
+
 def test_cleaning_up_what_is_not_there_is_no_failure(shell) -> None:
     assert not shell(
         "rm nosuchfile; rmdir nosuchdir || true; pkill -x nosuchprogram; python -c 1"
