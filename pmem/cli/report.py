@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pmem.terminal.link import Link
 
 #: The longest wait for a bank to be read, in seconds.
-READY = 1.0
+READY = 3.0
 #: At the end the bank may be written for this long, in seconds.
 SUMMARY = 3.0
 #: In the state directory: the bank as pmem wrote it last.

@@ -123,3 +123,29 @@ def test_a_broken_bank_is_told_before_the_program_starts(project: Path) -> None:
     assert lines[0].startswith("pmem: rules · 1 entry · ")
     assert "bank.toml.broken-" in " ".join(lines[1 : lines.index("working")])
     assert (project / ".pmem" / "bank.toml").read_text("utf-8").count("[[knowledge]]") == 1
+
+
+def test_of_several_agents_one_is_chosen_or_the_setting_chooses(
+    project: Path, tmp_path: Path
+) -> None:
+    from pmem.agents.registry import ADAPTERS
+
+    names = [a.name for a in ADAPTERS.values() if a.tells and a.name != "scripted"]
+    if len(names) < 2:
+        pytest.skip("pmem knows but one agent")
+    for name in names:
+        agent(tmp_path / "bin", ADAPTERS[name].binary)
+    env = {"PATH": f"{tmp_path / 'bin'}:/usr/bin:/bin"}
+    child = spawn([], project, env)
+    child.expect_exact("Start which one?")
+    child.expect_exact("Esc leave")
+    child.send("2")
+    text, code = finished(child)
+    assert f"this is {ADAPTERS[names[1]].binary}" in text
+    assert code == 0
+    child = spawn([], project, env)
+    child.expect_exact("Esc leave")
+    child.send("q")
+    assert finished(child)[1] == 130
+    text, _ = finished(spawn([], project, {**env, "PMEM_AGENT": names[1]}))
+    assert f"this is {ADAPTERS[names[1]].binary}" in text
