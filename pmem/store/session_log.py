@@ -70,6 +70,7 @@ class SessionLog:
         }
         self.notes: list[str] = []
         self._open: dict[str, int] = {}
+        self._empty = True
         with self._telling():
             self._file(STEPS)
 
@@ -88,18 +89,30 @@ class SessionLog:
             self._append(DECISIONS, record)
 
     def close(self, bank: str | Path | None = None) -> None:
-        """End the log, with a copy of the bank file beside it if there is one."""
+        """End the log, with a copy of the bank file beside it if there is one.
+
+        A session in which nothing happened leaves no log.
+        """
         with self._telling():
-            self._begin(self._file(STEPS))
-            if bank is not None:
+            if bank is not None and not self._empty:
                 with contextlib.suppress(FileNotFoundError):
                     content, _ = files.read_file(bank)
                     files.write_file(self.dir / "bank.toml", content, sync=False)
         for fd in self._open.values():
             os.close(fd)
         self._open.clear()
+        if self._empty:
+            self._remove()
+
+    def _remove(self) -> None:
+        steps = self.dir / STEPS
+        with contextlib.suppress(OSError):
+            if steps.stat().st_size == 0:
+                steps.unlink()
+                self.dir.rmdir()
 
     def _append(self, name: str, record: Mapping[str, Any]) -> None:
+        self._empty = False
         fd = self._file(name)
         if name == STEPS:
             self._begin(fd)

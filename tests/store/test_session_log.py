@@ -303,3 +303,14 @@ def test_a_link_among_the_sessions_is_not_followed(project: Project, tmp_path: P
     (project.state / "20200101-101112-x").symlink_to(tmp_path / "precious")
     assert prune(project, keep_days=1, keep_mb=0.001) == []
     assert (tmp_path / "precious" / "steps.jsonl").exists()
+
+
+def test_a_session_in_which_nothing_happened_leaves_no_log(project: Project) -> None:
+    log = log_of(project)
+    log.close()
+    assert not log.dir.exists()
+    log = log_of(project)
+    log.step(step(1))
+    log.close()
+    log_of(project).close()  # the same log taken up again, and nothing more happened
+    assert len(read_steps(log.dir).steps) == 1
