@@ -44,6 +44,8 @@ class Facts:
     ended: float | None
     change: int
     unknown: int
+    #: Calls of one turn were sent together: none of them knew how another would end.
+    turn: int | None = None
 
 
 class History:
@@ -77,6 +79,7 @@ class History:
             ended=step.ended,
             change=self.changes,
             unknown=self.unknown,
+            turn=step.turn,
         )
         self.facts.append(facts)
         if step.kind == "command" and normal and not is_refused(step):

@@ -32,7 +32,8 @@ class Moment:
     `window` is the last k steps of this trajectory, `history` what all its commands did,
     `rules_files` the rule files the agent was given, as (path, text), `proposed` the action
     about to run, if that is what is asked. `changed_since(t)` looks whether a project file
-    changed after Unix time t, bounded in time.
+    changed after Unix time t, bounded in time. `message` is the agent's closing text at the finish,
+    where it is told.
     """
 
     trigger: Trigger
@@ -46,6 +47,7 @@ class Moment:
     project: str = ""
     session: str = ""
     changed_since: Callable[[float], Changed] = field(default=unknown_changes)
+    message: str = ""
 
     @property
     def last_step(self) -> Step | None:

@@ -138,8 +138,8 @@ class Session:
                 return self._observed(self._lane(step.agent_id), step, channel)
             case UserMessage(text, agent_id):
                 return self._said_by_user(self._lane(agent_id), text, channel)
-            case Finished(_, agent_id):
-                return self._finished(self._lane(agent_id), channel)
+            case Finished(message, agent_id):
+                return self._finished(self._lane(agent_id), message, channel)
             case Started(how, agent_id):
                 if how == "clear":
                     self.lanes.pop(agent_id, None)
@@ -196,9 +196,9 @@ class Session:
             candidates.append(self._ask(moment))
         return self._deliver(lane, moment, candidates, channel, Delivery.BEFORE)
 
-    def _finished(self, lane: Lane, channel: Channel) -> Answer:
+    def _finished(self, lane: Lane, message: str, channel: Channel) -> Answer:
         self._open(lane)
-        moment = self._moment(lane, Trigger.FINISH)
+        moment = replace(self._moment(lane, Trigger.FINISH), message=self.outside.redact(message))
         candidates: list[Decision] = [f.reminder for f in lane.watches.finish(moment)]
         if self.outside.memory is not None:
             candidates.append(self._ask(moment))
