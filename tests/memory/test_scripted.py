@@ -76,7 +76,7 @@ def test_conditions_must_all_hold() -> None:
 def test_a_wrong_script_is_told_by_line(tmp_path: Path, script: object, words: str) -> None:
     file = tmp_path / "script.json"
     file.write_text(json.dumps(script))
-    with pytest.raises(ValueError, match="script.json") as raised:
+    with pytest.raises(ValueError, match=r"script\.json") as raised:
         load_script(file)
     assert words in str(raised.value)
 

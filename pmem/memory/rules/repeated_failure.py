@@ -16,7 +16,8 @@ from pmem.memory.rules.runs import alike, moved_on, told, why
 #: Commands that wait for something outside: run again for good reason, however often.
 _WAITS = re.compile(
     r"(?:^|[\s;&|(])(?:sleep|watch|wait|until|while|kubectl (?:get|wait|rollout)"
-    r"|gh (?:run|pr checks)|tail -f|ping|nc|docker (?:ps|inspect)|systemctl (?:status|is-active))(?:$|[\s;])"
+    r"|gh (?:run|pr checks)|tail -f|ping|nc|docker (?:ps|inspect)"
+    r"|systemctl (?:status|is-active))(?:$|[\s;])"
 )
 
 

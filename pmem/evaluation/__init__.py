@@ -1,0 +1,1 @@
+"""Evaluation: the memory agent over recorded runs, measured against labels."""
