@@ -1,0 +1,1 @@
+"""Chat models behind one protocol: anthropic, openai, command, scripted."""
