@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from pmem.core.spelling import Fragment, spell
+from pmem.core.bash_words import MAX_DEPTH, Words
 from pmem.core.syntax import (
     Block,
     Group,
@@ -41,8 +41,6 @@ MAX_PARSED = 64 * 1024
 MAX_CHILDREN = 1000
 #: More pipes than this are not parsed: tree-sitter takes time by their square.
 MAX_PIPES = 1000
-#: Nesting that is followed; deeper parts are `Unread`.
-MAX_DEPTH = 60
 #: Lines up to this many characters are kept as read.
 _CACHED = 8 * 1024
 #: A normal form is read again as what it came from: `<<1a2b3c4d` is a here-document's hash.
@@ -115,21 +113,6 @@ _STATEMENTS = frozenset(
         *_BLOCKS,
     }
 )
-_PLAIN = frozenset({"word", "number", "variable_name", "extglob_pattern", "regex"})
-_WORDS = frozenset(
-    {
-        "string",
-        "raw_string",
-        "ansi_c_string",
-        "concatenation",
-        "simple_expansion",
-        "expansion",
-        "arithmetic_expansion",
-        "command_substitution",
-        "process_substitution",
-        *_PLAIN,
-    }
-)
 
 
 class _Reader:
@@ -137,6 +120,7 @@ class _Reader:
 
     def __init__(self, source: bytes) -> None:
         self.source = source
+        self.words = Words(source, self.sequence)
 
     def text(self, node: TreeNode) -> str:
         return self.source[node.start_byte : node.end_byte].decode("utf-8", "replace")
@@ -198,7 +182,7 @@ class _Reader:
                 return Simple((literal(" ".join(text.split())),))
             return Group(text[:1], self.sequence(node, depth))
         if kind == "test_command":
-            return Simple(tuple(self._leaves(node, depth)))
+            return Simple(tuple(self.words.leaves(node, depth)))
         if kind in ("variable_assignment", "variable_assignments"):
             nodes = [node] if kind == "variable_assignment" else node.named_children
             return self._simple(nodes, depth)
@@ -282,7 +266,7 @@ class _Reader:
             elif child.type == "word" and self.text(child).startswith(_MARK.decode()):
                 yield Redirect("<<", literal(self.text(child)[len(_MARK) :]))
             else:
-                yield Redirect(descriptor + operator, self._word(child, depth))
+                yield Redirect(descriptor + operator, self.words.word(child, depth))
 
     def _simple(self, children: list[TreeNode], depth: int) -> Node:
         words: list[Word] = []
@@ -292,13 +276,13 @@ class _Reader:
         for child in children[:MAX_CHILDREN]:
             kind = child.type
             if kind == "variable_assignment" and not words:
-                assignments.append(self._word(child, depth))
+                assignments.append(self.words.word(child, depth))
             elif kind.endswith("_redirect"):
                 redirects.extend(self._redirect(child, depth))
             elif kind in ("subshell", "compound_statement"):  # time ( … )
                 timed = self.statement(child, depth + 1)
             else:
-                words.append(self._word(child, depth))
+                words.append(self.words.word(child, depth))
         if len(children) > MAX_CHILDREN:
             words.append(literal(f"…{self.rest(children)}"))
         if timed is not None:
@@ -327,66 +311,11 @@ class _Reader:
             elif child.type == "compound_statement":
                 yield Sequence((Item("", self.statement(child, depth + 1)),))
             elif child.is_named:
-                yield self._word(child, depth).text
+                yield self.words.word(child, depth).text
             else:
                 yield self.text(child).strip()
         if run:
             yield _sequence(self._run(run, depth))
-
-    def _leaves(self, node: TreeNode, depth: int) -> Iterator[Word]:
-        for child in node.children:
-            if child.type in _WORDS or not child.child_count or depth > MAX_DEPTH:
-                yield self._word(child, depth)
-            else:
-                yield from self._leaves(child, depth + 1)
-
-    def _word(self, node: TreeNode, depth: int) -> Word:
-        return spell(list(self._fragments(node, depth, quoted=False)))
-
-    def _fragments(self, node: TreeNode, depth: int, quoted: bool) -> Iterator[Fragment]:
-        kind = node.type
-        plain = "quoted" if quoted else "plain"
-        if kind in _PLAIN:
-            yield Fragment(self.text(node), plain)
-        elif kind == "raw_string":
-            yield Fragment(self.text(node)[1:-1], "raw")
-        elif kind == "ansi_c_string":
-            yield Fragment(self.text(node)[2:-1], "ansi")
-        elif depth > MAX_DEPTH:
-            yield Fragment(self.text(node), "expansion")
-        elif kind in ("command_substitution", "process_substitution"):
-            opening = "$(" if kind == "command_substitution" else self.text(node).lstrip()[:2]
-            yield Fragment(opening, "script", (self.sequence(node, depth + 1),))
-        elif kind in ("simple_expansion", "expansion", "arithmetic_expansion"):
-            scripts = tuple(self._scripts(node, depth))
-            yield Fragment(self.text(node).lstrip(), "expansion", scripts)
-        elif node.child_count:
-            yield from self._joined(node, depth, quoted=kind == "string")
-        else:
-            yield Fragment(self.text(node), plain)
-
-    def _joined(self, node: TreeNode, depth: int, quoted: bool) -> Iterator[Fragment]:
-        """The fragments of a string, a concatenation or an assignment, with what tree-sitter
-        takes as part of the next token or of none (spaces at the edge of a string)."""
-        plain = "quoted" if quoted else "plain"
-        at = node.start_byte
-        for child in node.children:
-            gap = self.source[at : child.start_byte].decode("utf-8", "replace")
-            if gap:
-                yield Fragment(gap, plain)
-            at = child.end_byte
-            if quoted and child.type != "string_content":
-                text = self.text(child)
-                yield Fragment(text[: len(text) - len(text.lstrip())], plain)
-            if not (quoted and child.type == '"'):
-                yield from self._fragments(child, depth + 1, quoted)
-
-    def _scripts(self, node: TreeNode, depth: int) -> Iterator[Sequence]:
-        for child in node.children if depth <= MAX_DEPTH else ():
-            if child.type in ("command_substitution", "process_substitution"):
-                yield self.sequence(child, depth + 1)
-            elif child.child_count:
-                yield from self._scripts(child, depth + 1)
 
 
 def _sequence(items: list[Item]) -> Sequence:

@@ -4,7 +4,7 @@
 'cd api && npm test'
 >>> located('cd api && npm test', '/proj')
 ('npm test', '/proj/api')
->>> [c.words for c in parse("FOO=1 nohup bash -c 'make -j4; ./run' > log &")]
+>>> [c.words for c in parse("FOO=1 nohup bash -c 'make -j4; ./run' &")]
 [('make', '-j4'), ('./run',)]
 """
 

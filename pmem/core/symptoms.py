@@ -105,7 +105,7 @@ def most_telling(lines: list[str]) -> str:
 
     A line that ends in a colon is told with the one that follows it.
     """
-    line, number = _exception(lines) or _best(lines)
+    line, number = _ended(lines) or _exception(lines) or _best(lines)
     if line.endswith(":") and number + 1 < len(lines) and not line.startswith("Diff in "):
         line = f"{line} {lines[number + 1]}"
     return shortened(_THREAD_ID.sub("", line))
@@ -163,6 +163,14 @@ def _go_message(lines: list[str], symptom: Symptom) -> tuple[str, int]:
     return symptom.line, symptom.number
 
 
+def _ended(lines: list[str]) -> tuple[str, int] | None:
+    """What says that the command did not end by itself: nothing it printed tells more."""
+    for number in (*range(min(2, len(lines))), *range(max(2, len(lines) - 2), len(lines))):
+        if _ended_lines().match(lines[number]):
+            return lines[number], number
+    return None
+
+
 def _exception(lines: list[str]) -> tuple[str, int] | None:
     """The exception at the end of the last Python traceback."""
     at = max((n for n, line in enumerate(lines) if _TRACEBACK in line), default=None)
@@ -218,6 +226,11 @@ def _any(patterns: list[str], flags: int) -> re.Pattern[str] | None:
 @cache
 def _passed() -> re.Pattern[str]:
     return re.compile("|".join(table("failures")["passed"]["lines"]))
+
+
+@cache
+def _ended_lines() -> re.Pattern[str]:
+    return re.compile("|".join(table("failures")["ended"]["lines"]))
 
 
 @cache

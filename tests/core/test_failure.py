@@ -356,6 +356,14 @@ def test_a_run_that_ends_well_passed_whatever_its_tests_logged() -> None:
     assert not passed("go test ./... 2>&1 | tail", output + "FAIL\texample.org/y\t0.1s\nFAIL\n")
 
 
+def test_that_a_command_was_ended_tells_more_than_what_it_printed() -> None:
+    output = "Command timed out after 2m 0.0s\nError: cannot load plugin\nrunning 3 tests\n"
+    assert failure("npm test", output, 143) == "Command timed out after 2m 0.0s"
+    assert (
+        failure("npm test", "Error: x\n\nCommand aborted", None, is_error=True) == "Command aborted"
+    )
+
+
 def test_a_failure_is_one_line_of_160_characters() -> None:
     told = failure("make", f"a\nError: {'long ' * 500}\nb", 1)
     assert len(told) <= 160 and told.endswith("…") and "\n" not in told
