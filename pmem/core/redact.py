@@ -26,6 +26,7 @@ _LONGEST_NAME = 200
 _PRIVATE_TAG = re.compile(r"<(/?)private>", re.IGNORECASE)
 _DIGIT, _LETTER = re.compile(r"\d"), re.compile(r"[^\W\d_]")
 _HUMP = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+_OPTION = re.compile(r"(?:^|(?<=[\s\"'`=(\[{,;|&]))--?(?:[\w-]*-)?\Z")
 _SEPARATED = re.compile(r"[A-Za-z]+(?:[-_.][A-Za-z]+)+\Z")
 _ATTRIBUTE = re.compile(r"[A-Za-z_]\w*(?:(?:\.|::|->)[A-Za-z_]\w*)+\Z")
 _NUMBERED = re.compile(r"[a-z]+(?:_[a-z]+)+_?v?\d{0,2}\Z", re.IGNORECASE)
@@ -41,6 +42,7 @@ class _Pattern:
     pattern: re.Pattern[str]
     ignore_case: bool
     inside: bool
+    option: bool
     needs: tuple[str, ...]
     #: It can only stand in a word of at least `_SHORTEST_TOKEN` characters.
     token: bool
@@ -121,7 +123,9 @@ def _matches(
         at = searched.find(literal)
         while at >= 0:
             end = at + len(literal)
-            if pattern.inside or not _in_word(text, at):
+            if (pattern.inside or not _in_word(text, at)) and (
+                not pattern.option or _OPTION.search(text, max(0, at - 40), at + 1)
+            ):
                 m = pattern.pattern.match(text, at)
                 if m is not None and (found := _found(m)) is not None:
                     yield found
@@ -187,6 +191,7 @@ def _patterns() -> tuple[_Pattern, ...]:
             re.compile(row["pattern"], re.IGNORECASE if row.get("ignore_case") else 0),
             row.get("ignore_case", False),
             row.get("inside", False),
+            row.get("option", False),
             tuple(row.get("needs", ())),
             "(?P<keep>" in row["pattern"] and not any(" " in word for word in row["literals"]),
         )
