@@ -106,7 +106,7 @@ __pmem_is_newest() {
     local line first word before=''
     __pmem_newest
     line=$__pmem_r
-    if [[ ${BASH_VERSINFO[0]} -ge 4 ]]; then
+    if ((BASH_VERSINFO[0] >= 4)); then
         word=${line%%[[:space:];|&<>()]*}
         while [[ -n $word && -n ${BASH_ALIASES[$word]-} && $before != *" $word "* ]]; do
             before+=" $word "
@@ -151,6 +151,7 @@ __pmem_debug() {
 # The first thing at a prompt: the command before it ended.
 __pmem_first() {
     local code=$? pipe=("${PIPESTATUS[@]}") IFS=' '
+    [[ -z ${BP_PIPESTATUS+set} ]] || pipe=("${BP_PIPESTATUS[@]}")
     __pmem_number
     if [[ $__pmem_r != "${__pmem_command-}" ]]; then
         __pmem_command=$__pmem_r
@@ -162,7 +163,7 @@ __pmem_first() {
 
 # The last thing before the prompt is drawn.
 __pmem_last() {
-    local code=$? IFS=' '
+    local IFS=' '
     __pmem_history_number
     __pmem_history=$__pmem_r
     if [[ $__pmem_history == 1 ]]; then
@@ -174,7 +175,6 @@ __pmem_last() {
     __pmem_install
     __pmem_mark A
     __pmem_at_prompt=1
-    [[ -n ${__pmem_keeps_status-} ]] || return "$code"
 }
 
 # Run at the top level (a function would not see the user's trap): sets our DEBUG trap in front
@@ -182,8 +182,9 @@ __pmem_last() {
 __pmem_arm='
 if [[ ${__pmem_unsaved-} == ask || -n ${__pmem_old-} ]]; then
     builtin trap -p DEBUG >|"$__pmem_dir/debug"
-    IFS= builtin read -r -d "" __pmem_trap <"$__pmem_dir/debug"
+    IFS= builtin read -r -d "" __pmem_trap <"$__pmem_dir/debug" || :
     if [[ $__pmem_trap != *__pmem_debug* ]]; then
+        builtin trap - DEBUG
         __pmem_chain "$__pmem_trap"
         builtin trap -- "$__pmem_r" DEBUG
     fi
@@ -195,6 +196,9 @@ __pmem_chain() {
     if [[ -n $1 ]]; then
         eval "set -- $1"
         body=$3
+        [[ $body != - ]] || body='' # how `trap -p` tells of none in posix mode
+    fi
+    if [[ -n $body ]]; then
         builtin printf -v restore 'builtin trap -- %q DEBUG' "$body"
     fi
     __pmem_r='__pmem_argument=$_; if { __pmem_debug; } 2>/dev/null; then '
@@ -202,8 +206,10 @@ __pmem_chain() {
     [[ -z $body ]] || __pmem_r+=$'\n'$body
 }
 
-if [[ ${BASH_VERSINFO[0]} -gt 4 || (${BASH_VERSINFO[0]} -eq 4 && ${BASH_VERSINFO[1]} -ge 4) ]] &&
-    shopt -q promptvars && [[ -z ${__pmem_old-} ]]; then
+# The version decides how a command is told; set beforehand, it makes a newer bash act as older.
+: "${__pmem_version:=$((BASH_VERSINFO[0] * 100 + BASH_VERSINFO[1]))}"
+
+if ((__pmem_version >= 404)) && shopt -q promptvars; then
     # Expanding a prompt escape tells the numbers without a fork.
     eval '
     __pmem_number() { __pmem_r="\\#"; __pmem_r=${__pmem_r@P}; }
@@ -216,7 +222,7 @@ if [[ ${BASH_VERSINFO[0]} -gt 4 || (${BASH_VERSINFO[0]} -eq 4 && ${BASH_VERSINFO
     }
 else
     __pmem_old=1
-    [[ ${BASH_VERSINFO[0]} -ge 4 ]] || __pmem_gate='' # read -t takes no fractions there
+    ((BASH_VERSINFO[0] >= 4)) || __pmem_gate='' # read -t takes no fractions there
     __pmem_seen=0
     __pmem_history_number() {
         __pmem_r=$(HISTTIMEFORMAT='' builtin history 1)
@@ -228,17 +234,23 @@ else
     __pmem_install_ps0() { :; }
 fi
 
-# From 5.1 on PROMPT_COMMAND can be an array, and each of its elements finds `$?` as it was.
-if [[ ${BASH_VERSINFO[0]} -gt 5 || (${BASH_VERSINFO[0]} -eq 5 && ${BASH_VERSINFO[1]} -ge 1) ]]; then
-    __pmem_keeps_status=1
-fi
+# From 5.1 on PROMPT_COMMAND can be an array, each of whose elements finds `$?` and PIPESTATUS
+# as they were. Before, our first hook returns `$?`, in a way that sets off no ERR trap.
+((__pmem_version < 501)) || __pmem_keeps_status=1
 
 # Puts our hooks where they were, if something has thrown them out.
 __pmem_install() {
     local first='{ __pmem_first; } 2>/dev/null'
-    local last='{ __pmem_last; } 2>/dev/null; eval "$__pmem_arm"'
+    local last='{ __pmem_last; eval "$__pmem_arm"; } 2>/dev/null'
     __pmem_install_ps0
-    if [[ -n ${__pmem_keeps_status-} ]]; then
+    if [[ -n ${__bp_imported-}${bash_preexec_imported-} ]]; then
+        # bash-preexec takes whatever comes after its own prompt command for a command.
+        __pmem_keeps_status=''
+        case " ${precmd_functions[*]-} " in
+            *' __pmem_first '*' __pmem_last '*) ;;
+            *) precmd_functions=(__pmem_first ${precmd_functions[@]+"${precmd_functions[@]}"} __pmem_last) ;;
+        esac
+    elif [[ -n ${__pmem_keeps_status-} ]]; then
         case "${PROMPT_COMMAND[*]-}" in
             *__pmem_first*) ;;
             *) PROMPT_COMMAND=("$first" ${PROMPT_COMMAND[@]+"${PROMPT_COMMAND[@]}"}) ;;
@@ -250,7 +262,7 @@ __pmem_install() {
     else
         case ${PROMPT_COMMAND-} in
             *__pmem_first*) ;;
-            *) PROMPT_COMMAND=$first$'\n'${PROMPT_COMMAND-} ;;
+            *) PROMPT_COMMAND="$first && :"$'\n'${PROMPT_COMMAND-} ;;
         esac
         case ${PROMPT_COMMAND-} in
             *__pmem_last*) ;;

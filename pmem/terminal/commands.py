@@ -85,10 +85,10 @@ class Commands:
         known = code.isdecimal() and not dropped
         self._finish(int(code) if known else None, dropped=dropped)
 
-    def prompted(self) -> None:
-        """A mark A. A command that is still open was dropped while it waited and never ran."""
+    def prompted(self, *, dropped: bool) -> None:
+        """A mark A. If a command is open still its mark D was lost, so its end is unknown."""
         if self._running is not None:
-            self._finish(None, dropped=True)
+            self._finish(None, dropped=dropped)
 
     def answered(self, message: Mapping[str, Any]) -> float | None:
         """Take an `answer`: how many seconds it took, None if it answers nothing."""

@@ -181,7 +181,8 @@ class ShellStream:
                 self._commands.ended(mark, dropped=self._dropped)
                 self._dropped = False
             case "A":
-                self._commands.prompted()
+                self._commands.prompted(dropped=self._dropped)
+                self._dropped = False
                 if self._late or not self._commands.is_answered(self._commands.newest):
                     self._hold(prompt=True)
 

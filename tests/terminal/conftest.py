@@ -14,6 +14,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from rig import HOST, NONCE, Answer, Rig, host, host_env, silent
 
+from shells import Open, write_rc
+
 Start = Callable[..., Rig]
 
 
@@ -73,6 +75,19 @@ def shell(rigs: list[Rig], short_dir: Path, home: Path) -> Start:
         )
         theirs.close()
         rigs.append(rig)
+        return rig
+
+    return start
+
+
+@pytest.fixture
+def opened(shell: Start, home: Path) -> Open:
+    """A shell at its first prompt; `rc` is added to its rc file."""
+
+    def start(name: str, *more: str, rc: str = "", **options: Any) -> Rig:
+        write_rc(home, name, rc)
+        rig = shell(name, *more, **options)
+        rig.expect("> ")
         return rig
 
     return start
