@@ -160,6 +160,11 @@ class Rig:
         while (left := deadline - time.monotonic()) > 0:
             self.pump(left)
 
+    def settle(self) -> None:
+        """Pump until nothing comes for a moment."""
+        while self.pump(0.05):
+            pass
+
     def wait(self, seconds: float = 20) -> int:
         """Pump until the program has ended; its exit code, -n for a signal."""
         self.until(lambda: self.process.poll() is not None, seconds)

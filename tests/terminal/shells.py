@@ -28,10 +28,11 @@ def write_rc(home: Path, name: str, more: str = "", *, first: bool = True) -> No
 
 
 def run(rig: Rig, command: str) -> dict[str, Any]:
-    """Enter a command and wait until it is told as finished."""
+    """Enter a command and wait until it is told as finished and all of it is shown."""
     before = count(rig, "finished")
     rig.line(command)
     rig.until(lambda: count(rig, "finished") > before)
+    rig.settle()
     return rig.finished(before)
 
 
