@@ -8,6 +8,7 @@ each call becomes one step, in its own trajectory, whatever order the events com
 from __future__ import annotations
 
 from collections import Counter, OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from pmem.core.step import Action
@@ -77,10 +78,15 @@ class Calls:
         turn is over, all of them. A prompt alone ends none: it may be queued while a call runs.
         """
         before = self._prompts[lane] + turn_over
+        return self._close(lane, lambda call: call.prompt < before)
+
+    def close(self, lane: Lane, *, kind: str) -> list[Action]:
+        """The open calls of this kind, over from now on."""
+        return self._close(lane, lambda call: call.action.kind == kind)
+
+    def _close(self, lane: Lane, which: Callable[[Call], bool]) -> list[Action]:
         over = [
-            key
-            for key, call in self._calls.items()
-            if key[0] == lane and call.open and call.prompt < before
+            key for key, call in self._calls.items() if key[0] == lane and call.open and which(call)
         ]
         for key in over:
             self._calls[key] = replace(self._calls[key], told=True)

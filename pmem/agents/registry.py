@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 #: By name, in the order in which a picker shows them: the program, and where the adapter stands.
 PLACES = {
     "claude": ("claude", "claude_code:CLAUDE_CODE"),
+    "codex": ("codex", "codex_cli:CODEX_CLI"),
     "scripted": ("pmem-scripted-agent", "scripted:SCRIPTED"),
     "generic": ("", "generic:GENERIC"),
 }

@@ -32,6 +32,7 @@ from real_agents import (
 from pmem.agents.protocol import AgentAdapter
 
 CLAUDE_VERSION = "2.1.332"
+CODEX_VERSION = "0.171.0"
 KEY = "sk-ant-api03-dummy-dummy-dummy-dummy-dummy-0000"
 
 
@@ -136,5 +137,46 @@ def claude(claude_program: Path, outside: Path) -> Callable[..., Bench]:
             "DISABLE_AUTOUPDATER": "1",
         }
         return Bench(home, project, claude_program, env)
+
+    return bench
+
+
+@pytest.fixture(scope="session")
+def codex_program() -> Path:
+    """The pinned Codex CLI."""
+    return npm_installed("@openai/codex", CODEX_VERSION, "codex")
+
+
+@pytest.fixture
+def codex(codex_program: Path, outside: Path) -> Callable[..., Bench]:
+    """A Codex CLI of its own, talking to this model server, in a project that fails to build."""
+
+    def bench(model: Model, name: str = "a") -> Bench:
+        home, project = outside / name / "home", outside / name / "project"
+        (home / ".codex").mkdir(parents=True)
+        project.mkdir()
+        (project / "Makefile").write_text(MAKEFILE)
+        config = f"""\
+model_provider = "scripted"
+[model_providers.scripted]
+name = "scripted"
+base_url = "{model.url}/v1"
+env_key = "SCRIPTED_KEY"
+wire_api = "responses"
+[features]
+plugins = false
+[projects."{project}"]
+trust_level = "trusted"
+"""
+        (home / ".codex" / "config.toml").write_text(config)
+        env = {
+            "HOME": str(home),
+            "PATH": f"{codex_program.parent}:/usr/local/bin:/usr/bin:/bin",
+            "SHELL": "/bin/bash",
+            "TERM": "xterm-256color",
+            "LANG": "C.UTF-8",
+            "SCRIPTED_KEY": "none",
+        }
+        return Bench(home, project, codex_program, env)
 
     return bench

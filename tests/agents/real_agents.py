@@ -131,10 +131,10 @@ class Ear:
         """The observed steps, in the order in which they were told."""
         return [event.step for event in self.events if isinstance(event, Observed)]
 
-    def wait(self, kind: type) -> None:
-        """Until an event of this kind was told; fails if it never is."""
+    def wait(self, kind: type, times: int = 1) -> None:
+        """Until so many events of this kind were told; fails if they never are."""
         end = time.monotonic() + STUCK
-        while not any(isinstance(event, kind) for event in self.events):
+        while sum(isinstance(event, kind) for event in self.events) < times:
             assert time.monotonic() < end, f"{kind.__name__} was never told: {self.events}"
             time.sleep(0.05)
 
