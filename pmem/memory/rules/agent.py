@@ -7,11 +7,34 @@ from collections.abc import Collection, Sequence
 from pmem.core.bank import BankOp
 from pmem.core.decision import Decision, Silence
 from pmem.core.moment import Moment
-from pmem.memory.rules import known_remedy, prohibition, repeated_failure, status
+from pmem.memory.rules import (
+    failing_edit,
+    known_remedy,
+    loop,
+    lost_work,
+    missing_tool,
+    moved_directory,
+    prohibition,
+    recurring_cause,
+    repeated_failure,
+    stale_text,
+    status,
+)
 from pmem.memory.rules.rule import Rule
 
 #: What is surest stands first; a step gets one reminder at most.
-LADDER: tuple[Rule, ...] = (prohibition.RULE, repeated_failure.RULE, known_remedy.RULE)
+LADDER: tuple[Rule, ...] = (
+    prohibition.RULE,
+    repeated_failure.RULE,
+    known_remedy.RULE,
+    lost_work.RULE,
+    missing_tool.RULE,
+    failing_edit.RULE,
+    recurring_cause.RULE,
+    loop.RULE,
+    stale_text.RULE,
+    moved_directory.RULE,
+)
 
 
 class Rules:

@@ -41,6 +41,17 @@ def kind(failure: str) -> Kind:
     return ""
 
 
+@lru_cache(maxsize=512)
+def waits(command: str) -> bool:
+    """Whether a command looks at something that changes by itself: polling is no repetition."""
+    return _waits().search(command) is not None
+
+
+@cache
+def _waits() -> re.Pattern[str]:
+    return re.compile("|".join(data("causes")["waits"]))
+
+
 @cache
 def _kinds() -> tuple[tuple[Kind, re.Pattern[str]], ...]:
     return tuple(

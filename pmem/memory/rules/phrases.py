@@ -67,3 +67,8 @@ def quoted(command: str) -> str:
         half = MAX_COMMAND // 2
         line = f"{line[: half + 10]} … {line[-(half - 13) :]}"
     return f"`{line}`"
+
+
+def file_name(path: str) -> str:
+    """A file as it is told: its name and the directory it lies in."""
+    return "/".join(path.rstrip("/").split("/")[-2:])

@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-import re
-
 from pmem.core.decision import Reminder
 from pmem.core.moment import Changed, Moment
 from pmem.memory.rules import known_remedy
-from pmem.memory.rules.causes import STOPPED, kind
+from pmem.memory.rules.causes import STOPPED, kind, waits
 from pmem.memory.rules.phrases import phrase, steps, task_language
 from pmem.memory.rules.places import attempts_entry
 from pmem.memory.rules.rule import Rule
 from pmem.memory.rules.runs import alike, moved_on, told, why
-
-#: Commands that wait for something outside: run again for good reason, however often.
-_WAITS = re.compile(
-    r"(?:^|[\s;&|(])(?:sleep|watch|wait|until|while|kubectl (?:get|wait|rollout)"
-    r"|gh (?:run|pr checks)|tail -f|ping|nc|docker (?:ps|inspect)"
-    r"|systemctl (?:status|is-active))(?:$|[\s;])"
-)
 
 
 def look(moment: Moment) -> Reminder | None:
@@ -30,7 +21,7 @@ def look(moment: Moment) -> Reminder | None:
     if len(failed) < 2:
         return None
     last = failed[-1]
-    if last.exit_code in STOPPED or _WAITS.search(last.normal) or moved_on(moment, last):
+    if last.exit_code in STOPPED or waits(last.normal) or moved_on(moment, last):
         return None
     entry = attempts_entry(last, moment)
     if entry is None:

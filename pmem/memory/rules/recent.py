@@ -1,0 +1,76 @@
+"""Looks back over what a session did, bounded: what counts as one attempt, one failure, one file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache, lru_cache
+from itertools import islice
+
+from pmem.core.history import Facts
+from pmem.core.moment import Moment
+from pmem.core.sight import edited_paths
+from pmem.memory.rules.phrases import data
+
+_LINES = re.compile(r"^edit (\d+:\d+)")
+_RANGE = re.compile(r"\s+(?:offset|limit|pages)=.*$")
+_PATHS = re.compile(r"(?:/[\w.@+-]+)+/")
+_NUMBERS = re.compile(r"\d+")
+
+
+def back(moment: Moment, reach: int) -> Iterator[Facts]:
+    """The newest `reach` steps, newest first."""
+    return islice(reversed(moment.history.facts), reach)
+
+
+def newest(moment: Moment) -> Facts | None:
+    """The step just made, None before the first."""
+    return moment.history.facts[-1] if moment.history.facts else None
+
+
+def target(text: str) -> str:
+    """The file an edit or a read is about; for an editor that edits the open file, the lines."""
+    lines = _LINES.match(text)
+    if lines is not None:
+        return lines[1]
+    paths = edited_paths(text)
+    if paths:
+        return paths[0]
+    first = text.partition("\n")[0].split(maxsplit=1)
+    return _RANGE.sub("", first[1]) if len(first) > 1 else ""
+
+
+def one_by_one(steps: list[Facts]) -> list[Facts]:
+    """Of calls that were sent together only the last: they are one attempt."""
+    found: list[Facts] = []
+    for facts in steps:
+        if found and facts.turn is not None and found[-1].turn == facts.turn:
+            found.pop()
+        found.append(facts)
+    return found
+
+
+@lru_cache(maxsize=1024)
+def cause(failure: str) -> str:
+    """A failure line without what differs from run to run; "" for one that names no cause.
+
+    >>> cause("main_test.go:12: open /tmp/x/data.json: no such file")
+    'main_test.go:#: open data.json: no such file'
+    """
+    line = _NUMBERS.sub("#", _PATHS.sub("", failure)).strip()[:120]
+    return "" if len(line) < 8 or _says_nothing().search(line) else line
+
+
+@cache
+def _says_nothing() -> re.Pattern[str]:
+    return re.compile("|".join(data("causes")["says_nothing"]), re.I)
+
+
+@cache
+def _not_tried() -> re.Pattern[str]:
+    return re.compile("|".join(data("causes")["not_tried"]), re.I)
+
+
+def was_tried(facts: Facts) -> bool:
+    """Whether a failed call was carried out at all: a sibling's error or a missing read stop it."""
+    return not _not_tried().search(facts.failure)
