@@ -10,6 +10,7 @@ import re
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
+from unicodedata import normalize
 
 Section = Literal["knowledge", "procedural"]
 
@@ -174,7 +175,9 @@ class MemoryBank:
                     )
                 )
             case Delete(id):
-                self.remove(id)
+                known = self._known(id)
+                if known is not None:
+                    self.remove(known)
             case RecordAttempt():
                 self._record(op)
             case PutEntry(entry):
@@ -183,25 +186,53 @@ class MemoryBank:
     def put(self, entry: Entry) -> None:
         """Add or replace an entry, whole."""
         previous = self.entries.get(entry.id)
-        if previous is not None and previous.command:
-            self._by_command.pop((previous.command, previous.cwd), None)
         self.entries[entry.id] = entry
+        if previous is not None:
+            self._release(previous)
         if entry.command:
             self._by_command[(entry.command, entry.cwd)] = entry.id
 
     def remove(self, id: str) -> Entry | None:
         """Take an entry out and return it, or None if there is none."""
         entry = self.entries.pop(id, None)
-        if entry is not None and entry.command:
-            self._by_command.pop((entry.command, entry.cwd), None)
+        if entry is not None:
+            self._release(entry)
         return entry
 
+    def _release(self, entry: Entry) -> None:
+        """The entry no longer folds its command; another one of the same command, as a person
+        may have written by hand, takes over."""
+        key = (entry.command, entry.cwd)
+        if not entry.command or self._by_command.get(key) != entry.id:
+            return
+        del self._by_command[key]
+        for other in self.entries.values():
+            if (other.command, other.cwd) == key:
+                self._by_command[key] = other.id
+
+    def _known(self, id: str) -> str | None:
+        """The id an entry has, as given or in its normal form; None if there is none."""
+        if id in self.entries:
+            return id
+        try:
+            normal = normal_id(id)
+        except ValueError:
+            return None
+        return normal if normal in self.entries else None
+
     def _old(self, id: str, section: Section) -> Entry:
-        id = normal_id(id)
-        old = self.entries.get(id)
-        if old is None:
-            return Entry(section, id, "")
-        return old if old.section == section else replace(old, section=section)
+        known = self._known(id)
+        if known is None:
+            return Entry(section, normal_id(id), "")
+        old = self.entries[known]
+        if old.section == section:
+            return old
+        if section == "procedural":
+            return replace(old, section=section)
+        # Attempts are no part of a stable fact: the command's next run begins an entry anew.
+        return Entry(
+            section, old.id, old.content, old.tags, old.source, old.when, old.note, extra=old.extra
+        )
 
     def _record(self, op: RecordAttempt) -> None:
         old = self.attempt(op.command, op.cwd)
@@ -220,7 +251,8 @@ def normal_id(text: str) -> str:
 
     Raises ValueError if nothing is left.
     """
-    id = re.sub(r"[^\w.]+", "-", text.lower()).strip("-._")[:48].rstrip("-._")
+    text = normalize("NFC", text.lower())
+    id = re.sub(r"[^\w.]+", "-", text).strip("-._")[:48].rstrip("-._")
     if not id:
         raise ValueError(f"no usable id in {text[:40]!r}")
     return id
