@@ -23,6 +23,8 @@ ACTIVE = "PMEM_ACTIVE"
 OFF = frozenset({"off", "0", "no", "false"})
 #: The arms that need no model.
 EMBEDDED = frozenset({"off", "rules"})
+#: How long a shell waits for memory, in seconds: what is typed ahead may already be prohibited.
+SHELL_PATIENCE = 0.5
 
 
 class Line(NamedTuple):
@@ -38,8 +40,8 @@ class Program(NamedTuple):
 
     `prepare` makes the line to run from the session's private directory and a nonce; it raises
     ValueError with a sentence where that cannot be. `marks` says that it is a shell which will
-    tell its commands by marks with that nonce. With `patience` (seconds) it is started only
-    when memory is ready.
+    tell its commands by marks with that nonce; `tells` that pmem hears of its actions at all.
+    With `patience` (seconds) it is started only when memory is ready.
     """
 
     command: Sequence[str]
@@ -47,6 +49,7 @@ class Program(NamedTuple):
     prepare: Callable[[Path, str], Line]
     marks: bool = False
     patience: float = 0.0
+    tells: bool = True
 
 
 def launch(
@@ -96,7 +99,7 @@ def unknown_program(command: Sequence[str]) -> Program:
     """Any program: its command line stays as it is."""
     name = os.path.basename(command[0])  # noqa: PTH119
     line = Line(command, remark=f"{name} tells pmem nothing, it runs as it is")
-    return Program(command, name, lambda run_dir, nonce: line)
+    return Program(command, name, lambda run_dir, nonce: line, tells=False)
 
 
 def known_agent(command: Sequence[str], agent: str, patience: float = 0.0) -> Program:
@@ -136,7 +139,8 @@ def launch_shell(environment: Environment, name: str | None, options: StartOptio
 
         return Line(*shell_command(name, environment.env, run_dir, nonce))
 
-    return start(environment, options, Program([shell], Path(shell).name, prepare, marks=True))
+    program = Program([shell], Path(shell).name, prepare, marks=True, patience=SHELL_PATIENCE)
+    return start(environment, options, program)
 
 
 def switched_off(environment: Environment, name: str, options: StartOptions) -> bool:
@@ -216,6 +220,7 @@ def configure(
         argv=tuple(program.command),
         cwd=environment.cwd,
         task=read_task(options.task, environment.cwd),
+        tells=program.tells,
     )
 
 

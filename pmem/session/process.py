@@ -27,7 +27,10 @@ from pmem.terminal.link import Link
 
 @dataclass(frozen=True, slots=True)
 class SessionConfig:
-    """What a session is started with. `agent` is a name for the session's id and its log."""
+    """What a session is started with.
+
+    `agent` is a name for the session's id and its log; `tells` says that events are to come.
+    """
 
     project: Project
     settings: Settings
@@ -35,6 +38,7 @@ class SessionConfig:
     argv: Sequence[str] = ()
     cwd: Path = Path()
     task: str = ""
+    tells: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,10 +127,13 @@ def serve(
     """Run one session to its end: the loop, then the bank is flushed and the summary sent."""
     from pmem.session.assemble import assemble
     from pmem.session.server import Server
+    from pmem.session.warm_up import warm_up
     from pmem.store.sessions import prune
 
     link = Link(link_socket)
     session, bank_file, log = assemble(config, env)
+    if config.tells:
+        warm_up(session)
     server = Server(
         session,
         bank_file,

@@ -8,13 +8,14 @@ from typing import Any
 
 import pytest
 
-from pmem.core.bank import BankOp, MemoryBank, SaveKnowledge
+from pmem.core.bank import BankOp, SaveKnowledge
 from pmem.core.decision import Decision, Delivery, Reminder, Silence, Trigger
 from pmem.core.event import Answer, Finished, Observed, Proposed, Started, UserMessage
 from pmem.core.moment import Changed, Moment
 from pmem.core.redact import redact
 from pmem.core.step import Action, Step
 from pmem.memory.rules import Rules
+from pmem.session.in_memory import BankInMemory, LogInMemory
 from pmem.session.private import private_commands
 from pmem.session.session import Channel, Outside, Session
 from pmem.session.shell_intake import take
@@ -25,31 +26,12 @@ BUILD = "sh build.sh"
 BROKEN = "src/main.c:4: error: expected ';' before 'return'\nmake: *** [all] Error 1\n"
 
 
-class Kept:
+class Kept(BankInMemory, LogInMemory):
     """A bank in memory and a log in lists: the ring without files."""
 
     def __init__(self) -> None:
-        self.bank = MemoryBank()
-        self.steps: list[Step] = []
-        self.decisions: list[dict[str, Any]] = []
-        self.cited: set[str] = set()
-        self.task = ""
-
-    def refresh(self) -> bool:
-        return False
-
-    def describe(self, *, task: str) -> None:
-        self.task = task
-
-    def apply(self, ops: Sequence[BankOp]) -> None:
-        for op in ops:
-            self.bank.apply(op)
-
-    def step(self, step: Step) -> None:
-        self.steps.append(step)
-
-    def decision(self, record: dict[str, Any]) -> None:
-        self.decisions.append(record)
+        BankInMemory.__init__(self)
+        LogInMemory.__init__(self)
 
 
 class Recorder:
