@@ -11,8 +11,10 @@ from collections import OrderedDict
 from collections.abc import Iterable
 from functools import cache
 from typing import TypeVar
+from unicodedata import normalize
 
 from pmem.core.data import table
+from pmem.core.failure import is_refused
 from pmem.core.glob import Glob, compile_glob
 from pmem.core.history import Facts
 from pmem.core.sight import Part, Sight, fits_path, place
@@ -22,7 +24,7 @@ from pmem.core.tidy import is_log
 from pmem.core.when import Watch
 
 #: Different commands, files and actions remembered; of more the oldest are forgotten.
-MAX_SUCCEEDED = 4000
+MAX_SUCCEEDED = 2000
 MAX_EDITED = 2000
 MAX_OUTCOMES = 2000
 
@@ -33,7 +35,10 @@ V = TypeVar("V")
 
 
 class Deeds:
-    """Fed with every finished step, asked when a watch is about to fire."""
+    """Fed with every finished step, asked when a watch is about to fire.
+
+    For the watches it follows it keeps the answer at hand, so that asking costs nothing.
+    """
 
     def __init__(self) -> None:
         self._clock = 0
@@ -41,54 +46,77 @@ class Deeds:
         self._edited: OrderedDict[str, int] = OrderedDict()
         self._succeeded: OrderedDict[Part, int] = OrderedDict()
         self._failed: OrderedDict[tuple[str, ...], bool] = OrderedDict()
+        self._ran_at: dict[tuple[Glob, ...], int] = {}
+        self._path_edited_at: dict[Glob, int] = {}
+
+    def follow(self, watch: Watch, project: str) -> None:
+        """Find out once what a new watch asks for, and keep it up to date from now on."""
+        if watch.unless_ran and watch.unless_ran not in self._ran_at:
+            ran = (at for part, at in self._succeeded.items() if counts(watch.unless_ran, part))
+            self._ran_at[watch.unless_ran] = max(ran, default=0)
+        glob = watch.since_path
+        if glob is not None and glob not in self._path_edited_at:
+            edited = (at for path, at in self._edited.items() if fits_path((glob,), path, project))
+            self._path_edited_at[glob] = max(edited, default=0)
+
+    def follow_only(self, watches: Iterable[Watch]) -> None:
+        """Forget what no watch asks for any more."""
+        watches = list(watches)
+        globs = {watch.unless_ran for watch in watches}
+        paths = {watch.since_path for watch in watches}
+        self._ran_at = {g: at for g, at in self._ran_at.items() if g in globs}
+        self._path_edited_at = {g: at for g, at in self._path_edited_at.items() if g in paths}
 
     def take(self, step: Step, facts: Facts, seen: Sight, project: str) -> None:
         """Take in a finished step; one that the user refused did nothing."""
-        if step.refused:
+        if is_refused(step):
             return
         if seen.same:
             _remember(self._failed, seen.same, facts.failed, MAX_OUTCOMES)
         if step.kind == "edit" and not facts.failed:
-            self._edit(seen.written or ("",))
+            self._edit(seen.written or ("",), project)
         for part in seen.parts:
             self._clock += 1
             # Which parts of a failed line ran nobody knows; a lone command did nothing.
             if (not facts.failed or len(seen.parts) > 1) and (paths := edits(part, project)):
-                self._edit(paths)
+                self._edit(paths, project)
             if not facts.failed and not part.background:
-                _remember(self._succeeded, part, self._clock, MAX_SUCCEEDED)
+                self._succeed(part)
         if len(seen.parts) > 1 and not facts.failed:
-            _remember(self._succeeded, _whole(seen), self._clock, MAX_SUCCEEDED)
+            self._succeed(_whole(seen))
 
     def ran(self, watch: Watch, project: str) -> bool:
         """Whether a command that `unless_ran` names has succeeded since its `since`."""
-        start = self._since(watch, project)
-        for part, at in reversed(self._succeeded.items()):
-            if at < start:
-                return False
-            if counts(watch.unless_ran, part):
-                return True
-        return False
+        self.follow(watch, project)
+        at = self._ran_at[watch.unless_ran]
+        if watch.since == "ever":
+            return at > 0
+        edited = self._edited_at
+        if watch.since_path is not None:
+            edited = self._path_edited_at[watch.since_path]
+        return at > 0 and at >= edited
 
     def failed(self, seen: Sight) -> bool:
         """Whether the same action failed when it was last done."""
         return self._failed.get(seen.same, False)
 
-    def _since(self, watch: Watch, project: str) -> int:
-        if watch.since == "ever":
-            return 0
-        if watch.since_path is None:
-            return self._edited_at
-        globs = (watch.since_path,)
-        fitting = (at for path, at in self._edited.items() if fits_path(globs, path, project))
-        return max(fitting, default=0)
+    def _succeed(self, part: Part) -> None:
+        _remember(self._succeeded, part, self._clock, MAX_SUCCEEDED)
+        text = normalize("NFC", "\n".join(part.forms))
+        for globs in self._ran_at:
+            if any(glob.literal in text for glob in globs) and counts(globs, part):
+                self._ran_at[globs] = self._clock
 
-    def _edit(self, paths: Iterable[str]) -> None:
+    def _edit(self, paths: Iterable[str], project: str) -> None:
         self._clock += 1
         self._edited_at = self._clock
         for path in paths:
-            if path:
-                _remember(self._edited, path, self._clock, MAX_EDITED)
+            if not path:
+                continue
+            _remember(self._edited, path, self._clock, MAX_EDITED)
+            for glob in self._path_edited_at:
+                if fits_path((glob,), path, project):
+                    self._path_edited_at[glob] = self._clock
 
 
 def counts(globs: Iterable[Glob], part: Part) -> bool:

@@ -88,23 +88,25 @@ def _fine(excluded: Sequence[Glob], seen: Sight, parts: Sequence[Part]) -> bool:
 def _path(
     globs: Sequence[Glob], paths: Sequence[str], watch: Watch, seen: Sight, project: str
 ) -> str | None:
-    if not paths or _fine(watch.excluded, seen, seen.parts):
+    if not any(glob.literal in seen.paths for glob in globs):
         return None
     for path in paths:
         if fits_path(globs, path, project) and not fits_path(watch.excluded, path, project):
-            return path
+            return None if _fine(watch.excluded, seen, seen.parts) else path
     return None
 
 
 def _output(watch: Watch, seen: Sight, observation: str) -> str | None:
     """The line that meets `output`, or the first one if the whole text does."""
     # Words in a file that was merely read are nothing that happened.
-    if seen.kind == "read" or not observation or _fine(watch.excluded, seen, seen.parts):
+    if seen.kind == "read":
         return None
     for glob in watch.output:
         line = _line(glob, observation)
         if line is not None:
-            return None if any(_line(g, observation) is not None for g in watch.excluded) else line
+            fine = _fine(watch.excluded, seen, seen.parts)
+            fine = fine or any(_line(g, observation) is not None for g in watch.excluded)
+            return None if fine else line
     return None
 
 

@@ -72,8 +72,9 @@ class Sight:
     named: tuple[str, ...] = ()
     #: Under which the outcome of this very action is remembered.
     same: tuple[str, ...] = ()
-    #: All forms of a command together, to tell at once that a word is in none of them.
+    #: All forms of a command, and all paths, to tell at once that a word is in none of them.
     text: str = ""
+    paths: str = ""
 
 
 def sight(action: Action, project: str = "") -> Sight:
@@ -94,8 +95,12 @@ def _see(kind: str, text: str, cwd: str, project: str) -> Sight:
         return _see_command(text, cwd, project)
     if kind == "edit":
         written = _placed(edited_paths(text), cwd, project)
-        return Sight(kind, here, written=written, named=written, same=("edit", *written[:1]))
-    return Sight(kind, here, named=_placed(_read_paths(text), cwd, project))
+        paths = _together(written, project)
+        return Sight(
+            kind, here, written=written, named=written, same=("edit", *written), paths=paths
+        )
+    named = _placed(_read_paths(text), cwd, project)
+    return Sight(kind, here, named=named, paths=_together(named, project))
 
 
 def _see_command(text: str, cwd: str, project: str) -> Sight:
@@ -103,6 +108,7 @@ def _see_command(text: str, cwd: str, project: str) -> Sight:
     parts = tuple(_part(c, cwd, project) for c in parse(text)[:_MAX_PARTS])
     whole, typed = normal_form(text), _typed(text)
     forms = (form for part in parts for form in (*part.forms, *part.open_forms))
+    named = _placed((*names(text), *writes(text)), cwd, project)
     return Sight(
         kind="command",
         cwd=place("", cwd, project),
@@ -111,9 +117,14 @@ def _see_command(text: str, cwd: str, project: str) -> Sight:
         typed=typed,
         text=normalize("NFC", "\n".join((*forms, whole, *typed))),
         written=_placed(writes(text), cwd, project),
-        named=_placed((*names(text), *writes(text)), cwd, project),
+        named=named,
+        paths=_together(named, project),
         same=("command", normal, place("", where, project)),
     )
+
+
+def _together(paths: Iterable[str], project: str) -> str:
+    return normalize("NFC", "\n".join(f"{project}/{path}" for path in paths))
 
 
 def _part(command: Command, cwd: str, project: str) -> Part:

@@ -17,6 +17,7 @@ from pmem.core.costly import costly
 from pmem.core.decision import Reminder
 from pmem.core.deeds import Deeds
 from pmem.core.effect import Effect, effect
+from pmem.core.failure import is_refused
 from pmem.core.history import Facts
 from pmem.core.meets import meets
 from pmem.core.moment import Moment
@@ -64,6 +65,8 @@ class _Slot:
     from_before: bool = False
     told: int = 0
     told_at: int | None = None
+    #: What a command must hold, so that most watches are passed over at once.
+    needle: str = ""
 
 
 class Watches:
@@ -78,24 +81,32 @@ class Watches:
 
     # -- what the session feeds ---------------------------------------------------------------
 
-    def arm(self, bank: MemoryBank) -> None:
+    def arm(self, bank: MemoryBank, project: str = "") -> None:
         """Take over the watches of the bank as it is now; those that stayed the same keep count."""
-        if not bank.entries.keys() >= self._slots.keys():
+        changed = not bank.entries.keys() >= self._slots.keys()
+        if changed:
             self._slots = {id: s for id, s in self._slots.items() if id in bank.entries}
         for id, entry in bank.entries.items():
             slot = self._slots.get(id)
             if entry.when is None:
                 if slot is not None:
                     del self._slots[id]
+                    changed = True
             elif slot is None or (slot.entry is not entry and slot.entry.when != entry.when):
                 self._slots[id] = _slot(entry, entry.when, from_before=not self._started)
+                changed = True
             else:
                 slot.entry = entry
         self._started = True
+        if changed:
+            watches = [slot.watch for slot in self._slots.values() if slot.watch is not None]
+            self._deeds.follow_only(watches)
+            for watch in watches:
+                self._deeds.follow(watch, project)
 
     def proposed(self, action: Action, moment: Moment) -> list[Fired]:
         """The watches that an action about to run meets, the best one first."""
-        self.arm(moment.bank)
+        self.arm(moment.bank, moment.project)
         self._proposed.append(_call(action))
         if not self._slots or action.kind not in ACTING_KINDS:
             return []
@@ -106,8 +117,8 @@ class Watches:
 
         Those on its output; those on its action too if the action was not proposed before.
         """
-        self.arm(moment.bank)
-        if step.kind not in ACTING_KINDS or step.refused:
+        self.arm(moment.bank, moment.project)
+        if step.kind not in ACTING_KINDS or is_refused(step):
             self._step = max(self._step, step.number)
             return []
         action = step.proposed
@@ -122,7 +133,7 @@ class Watches:
 
     def finish(self, moment: Moment) -> list[Fired]:
         """All finish watches that hold at the end of a turn, as one; empty if none does."""
-        self.arm(moment.bank)
+        self.arm(moment.bank, moment.project)
         met = [
             slot
             for slot in self._slots.values()
@@ -199,6 +210,8 @@ class Watches:
     ) -> list[Fired]:
         met: list[tuple[_Slot, str]] = []
         for slot in self._slots.values():
+            if slot.needle and slot.needle not in seen.text:
+                continue
             watch = slot.watch
             if watch is None or watch.finish:
                 continue
@@ -215,7 +228,8 @@ class Watches:
 
 def _slot(entry: Entry, when: Mapping[str, Any], *, from_before: bool) -> _Slot:
     try:
-        return _Slot(entry, parse_watch(when), from_before=from_before)
+        watch = parse_watch(when)
+        return _Slot(entry, watch, from_before=from_before, needle=watch.needle)
     except ValueError as error:
         return _Slot(entry, None, problem=str(error), from_before=from_before)
 

@@ -55,6 +55,11 @@ class Watch:
     until_step: int | None = None
 
     @property
+    def needle(self) -> str:
+        """A text without which no command can meet the watch, "" if there is no such one."""
+        return self.command[0].literal if len(self.command) == 1 else ""
+
+    @property
     def precision(self) -> int:
         """How much it asks for: of two watches that fire, the one that asks for more is told."""
         given = (*self.command, *self.writes, *self.path, *self.output)
