@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from pmem.core.bank import BankOp
+
 #: Every reminder to an action agent is headed by this, in every channel.
 HEADER = "[MEMORY REMINDER]"
 
@@ -47,13 +49,21 @@ class Reminder:
     sure: bool = False
     #: Said again after the agent relapsed into the same cause: allowed once more, differently.
     relapse: bool = False
+    #: An ablation's note, measured as its model wrote it: the guard only neutralises it.
+    whole: bool = False
+    #: `verbatim` if it gives an entry's own words, `abstract` if it draws from them; "" if unknown.
+    form: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Silence:
-    """The decision to say nothing, with the reason for the decision log."""
+    """The decision to say nothing, with the reason for the decision log.
+
+    `ops` is what the memory agent keeps instead of speaking now, such as a watch.
+    """
 
     why: str
+    ops: tuple[BankOp, ...] = ()
 
 
 Decision = Reminder | Silence

@@ -39,6 +39,9 @@ def guard(reminder: Reminder, moment: Moment, said: Said) -> Decision:
 
     Nothing is remembered here: `said.add` is called when the reminder has been given.
     """
+    if reminder.whole:
+        note = neutralise(clean(reminder.text)).strip()
+        return replace(reminder, text=note) if note else Silence("the reminder is empty")
     text = tidy(reminder.text)
     if not text:
         return Silence("the reminder is empty")

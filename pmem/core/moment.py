@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -23,6 +23,15 @@ class Changed(StrEnum):
 def unknown_changes(since: float) -> Changed:
     """The answer where nobody can look at the files (replay)."""
     return Changed.UNKNOWN
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """A reminder that reached the agent: after which step, and its text."""
+
+    step: int
+    text: str
+    delivery: str = ""
 
 
 @dataclass(frozen=True)
@@ -47,6 +56,8 @@ class Moment:
     project: str = ""
     session: str = ""
     changed_since: Callable[[float], Changed] = field(default=unknown_changes)
+    given: Sequence[Given] = ()
+    watches: Mapping[str, str] = field(default_factory=dict)
     message: str = ""
 
     @property
