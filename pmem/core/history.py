@@ -46,6 +46,8 @@ class Facts:
     unknown: int
     #: Calls of one turn were sent together: none of them knew how another would end.
     turn: int | None = None
+    #: The user turned the call down: nothing was done.
+    refused: bool = False
 
 
 class History:
@@ -80,6 +82,7 @@ class History:
             change=self.changes,
             unknown=self.unknown,
             turn=step.turn,
+            refused=is_refused(step),
         )
         self.facts.append(facts)
         if step.kind == "command" and normal and not is_refused(step):

@@ -29,6 +29,11 @@ CHANNELS: Mapping[DeliveryModel, Channel] = {
     "shell": Channel("shell"),
 }
 
+#: How two benchmark harnesses tell that the agent means to be done: terminus-2 asks back, and
+#: SWE-agent has a command for it.
+_ASKS_BACK = "Are you sure you want to mark the task as complete"
+_SUBMITS = "submit"
+
 
 @dataclass(frozen=True, slots=True)
 class Said:
@@ -124,10 +129,12 @@ def replay(
     result = Replayed(decisions=kept.decisions, bank=kept.bank)
     for line, events in zip(lines, _events(lines), strict=True):
         clock.now = _time(line, clock.now)
+        over = False
         for event in events:
             answer = ring.handle(event, channel)
+            over = over or isinstance(event, Observed | UserMessage)
             if answer.reminder is not None:
-                asked = line["step"] + isinstance(event, Observed | UserMessage)
+                asked = line["step"] + over
                 result.said.append(
                     Said(
                         _heard(asked, event, answer, line, lines, delivery),
@@ -146,7 +153,12 @@ def _events(lines: Sequence[Mapping[str, Any]]) -> Iterator[list[Event]]:
         if step.kind == "user":
             yield [UserMessage(step.observation or step.action)]
         elif step.kind in ACTING_KINDS:
-            yield [Proposed(step.proposed), Observed(step)]
+            events: list[Event] = [Proposed(step.proposed), Observed(step)]
+            if step.action.strip() == _SUBMITS:
+                events.insert(0, Finished())
+            elif _ASKS_BACK in step.observation:
+                events.append(Finished())
+            yield events
         elif step.kind == "message" and _ends_turn(lines[n + 1 :]):
             yield [Finished(step.action), Observed(step)]
         else:

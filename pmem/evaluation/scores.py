@@ -98,9 +98,19 @@ class Counts:
 
 
 _SUMMED = (
-    "labels hits sound_labels sound_hits good bad neutral predictions decision_points silent_steps"
-    " false_alarms in_window"
-).split()
+    "labels",
+    "hits",
+    "sound_labels",
+    "sound_hits",
+    "good",
+    "bad",
+    "neutral",
+    "predictions",
+    "decision_points",
+    "silent_steps",
+    "false_alarms",
+    "in_window",
+)
 
 
 def count(run: Run, predicted: Iterable[int], confidences: Collection[str] = ()) -> Counts:

@@ -8,25 +8,35 @@ from pmem.core.bank import BankOp
 from pmem.core.decision import Decision, Silence
 from pmem.core.moment import Moment
 from pmem.memory.rules import (
+    claim,
     failing_edit,
     known_remedy,
     loop,
     lost_work,
     missing_tool,
     moved_directory,
+    named_in_task,
+    open_ends,
+    partial_output,
     prohibition,
     recurring_cause,
+    rediscovery,
+    refused,
     repeated_failure,
+    requirement,
     stale_text,
     status,
+    told_remedy,
 )
 from pmem.memory.rules.rule import Rule
 
 #: What is surest stands first; a step gets one reminder at most.
 LADDER: tuple[Rule, ...] = (
     prohibition.RULE,
+    refused.RULE,
     repeated_failure.RULE,
     known_remedy.RULE,
+    told_remedy.RULE,
     lost_work.RULE,
     missing_tool.RULE,
     failing_edit.RULE,
@@ -34,6 +44,12 @@ LADDER: tuple[Rule, ...] = (
     loop.RULE,
     stale_text.RULE,
     moved_directory.RULE,
+    partial_output.RULE,
+    rediscovery.RULE,
+    requirement.RULE,
+    claim.RULE,
+    named_in_task.RULE,
+    open_ends.RULE,
 )
 
 

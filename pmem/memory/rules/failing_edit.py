@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pmem.core.bank import BankOp, SaveProcedural, normal_id
+from pmem.core.bank import BankOp, SaveProcedural
 from pmem.core.decision import Reminder, Trigger
 from pmem.core.history import Facts
 from pmem.core.moment import Moment
+from pmem.memory.rules.ids import entry_id
 from pmem.memory.rules.phrases import file_name, phrase, steps, task_language
 from pmem.memory.rules.recent import back, newest, one_by_one, target, was_tried
 from pmem.memory.rules.rule import Rule
@@ -69,7 +70,7 @@ def _failed(path: str, moment: Moment) -> list[Facts]:
 
 
 def _id(path: str) -> str:
-    return normal_id(f"edits of {file_name(path)}")
+    return entry_id("edits", file_name(path))
 
 
 RULE = Rule("failing_edit", look, keep)

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from pmem.core.bank import BankOp, Entry, SaveProcedural, normal_id
+from pmem.core.bank import BankOp, Entry, SaveProcedural
 from pmem.core.decision import Reminder, Trigger
 from pmem.core.effect import Effect
 from pmem.core.history import Facts
@@ -19,6 +19,7 @@ from pmem.core.moment import Moment
 from pmem.core.signature import parse
 from pmem.core.step import Action
 from pmem.memory.rules.causes import STOPPED, WRONG_CALL, kind
+from pmem.memory.rules.ids import entry_id
 from pmem.memory.rules.phrases import phrase, quoted, steps, task_language
 from pmem.memory.rules.places import attempts_entry, place
 from pmem.memory.rules.rule import Rule
@@ -79,7 +80,7 @@ def keep(moment: Moment) -> Sequence[BankOp]:
 
 def remedy_id(command: str) -> str:
     """The id of the entry that tells what made a command pass."""
-    return normal_id(f"remedy {command}")
+    return entry_id("remedy", command)
 
 
 def sentence(failed: Facts, remedy: Facts, passed: Facts, moment: Moment) -> str:

@@ -66,9 +66,15 @@ def look(moment: Moment) -> Reminder | None:
 def _uncommitted(moment: Moment) -> dict[str, list[int]]:
     edits: list[Facts] = []
     for facts in back(moment, len(moment.history.facts)):
-        if facts.kind == "command" and not facts.failed and _COMMITS.search(facts.normal):
+        if (
+            facts.kind == "command"
+            and not (facts.failed or facts.refused)
+            and _COMMITS.search(facts.normal)
+        ):
+            if facts.cwd.startswith("/tmp") or "git init" in facts.normal:
+                continue  # a scratch repository
             break
-        if facts.kind == "edit" and not facts.failed:
+        if facts.kind == "edit" and not (facts.failed or facts.refused):
             edits.append(facts)
     files: dict[str, list[int]] = {}
     for facts in reversed(edits):

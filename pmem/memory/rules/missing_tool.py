@@ -6,12 +6,13 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import cache
 
-from pmem.core.bank import BankOp, SaveKnowledge, normal_id
+from pmem.core.bank import BankOp, SaveKnowledge
 from pmem.core.decision import Reminder, Trigger
 from pmem.core.moment import Moment
 from pmem.core.signature import parse
+from pmem.memory.rules.ids import entry_id
 from pmem.memory.rules.phrases import data, phrase, steps, task_language
-from pmem.memory.rules.recent import back
+from pmem.memory.rules.recent import back, installs
 from pmem.memory.rules.rule import Rule
 
 #: Characters of an output in which a missing tool is looked for, from its end.
@@ -60,9 +61,8 @@ def _missing(output: str) -> Iterator[tuple[str, str]]:
         for pattern in _patterns():
             found = pattern.search(line)
             if found is not None:
-                name = next(part for part in found.groups() if part)
-                head = found.groupdict().get("cargo")
-                yield (f"cargo {name}" if head else name), line.strip()
+                name = found["name"]
+                yield (f"cargo {name}" if "such" in found[0] else name), line.strip()
                 break
 
 
@@ -81,23 +81,18 @@ def _there_now(name: str, since: int, moment: Moment) -> bool:
             return False
         if facts.kind not in ("command", "edit") or facts.failed:
             continue
-        if _installs().search(facts.normal) or name in _used(facts.normal):
+        if installs(facts.normal) or name in _used(facts.normal):
             return True
     return False
 
 
 def _id(name: str) -> str:
-    return normal_id(f"missing {name}")
+    return entry_id("missing", name)
 
 
 @cache
 def _patterns() -> tuple[re.Pattern[str], ...]:
     return tuple(re.compile(p) for p in data("tools")["missing"])
-
-
-@cache
-def _installs() -> re.Pattern[str]:
-    return re.compile("|".join(data("tools")["installs"]), re.I)
 
 
 RULE = Rule("missing_tool", look, keep)

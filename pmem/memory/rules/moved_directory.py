@@ -35,7 +35,7 @@ def look(moment: Moment) -> Reminder | None:
         "moved_directory",
         lang,
         moved=steps([moved.number], lang),
-        directory=quoted(place(moved.cwd, moment.project)),
+        directory=quoted(place(moved.cwd, moment.project) or moved.cwd),
         search=steps([step.number], lang),
     )
     return Reminder(text, (entry.id,), reason=RULE.name, cause=f"moved:{moved.cwd}")
@@ -55,8 +55,8 @@ def _moved(step: Step, moment: Moment) -> Facts | None:
     if step.cwd is not None and not place(step.cwd, moment.project):
         return None
     for facts in back(moment, REACH):
-        if facts.kind != "command" or facts.failed:
-            continue
+        if facts.kind != "command" or (facts.failed and facts.exit_code != 0):
+            continue  # what came after the `cd` may have failed
         if step.cwd is not None:
             if facts.cwd == step.cwd:
                 return facts

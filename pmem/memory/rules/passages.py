@@ -18,10 +18,15 @@ _END = re.compile(r"(?<=[.!?])[*_\"”)]*\s+(?=\S)|(?<=[。!?])")
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """One sentence: its line (from 1), its text for matching, and as it is quoted."""
+    """One sentence: its line (from 1), its text, and the heading it stands under.
+
+    `code` marks a line of a code block.
+    """
 
     line: int
     text: str
+    heading: str = ""
+    code: bool = False
 
     @property
     def quote(self) -> str:
@@ -31,40 +36,64 @@ class Sentence:
         return self.text[:MAX_QUOTE].rsplit(" ", 1)[0] + " …"
 
 
-def sentences(text: str) -> Iterator[Sentence]:
-    """The sentences outside code blocks. A bullet, a heading or an empty line begins anew."""
-    for start, lines in _blocks(text[:MAX_TEXT]):
+def sentences(text: str, *, code: bool = False) -> Iterator[Sentence]:
+    """The sentences, and with `code` the lines of code blocks as well.
+
+    A bullet, a heading or an empty line begins anew.
+    """
+    for block in _blocks(text[:MAX_TEXT]):
+        if block.code:
+            if code and block.lines[0].strip():
+                yield Sentence(block.start, block.lines[0].strip(), block.heading, code=True)
+            continue
         joined, offsets = "", []
-        for line in lines:
+        for line in block.lines:
             offsets.append(len(joined))
             joined += line.strip() + " "
         for begin, part in _split(joined.rstrip()):
             stripped = part.strip().replace("**", "").replace("__", "")
             if 4 <= len(stripped) <= MAX_SENTENCE:
                 nth = max(i for i, offset in enumerate(offsets) if offset <= begin)
-                yield Sentence(start + nth, stripped)
+                yield Sentence(block.start + nth, stripped, block.heading)
 
 
-def _blocks(text: str) -> Iterator[tuple[int, list[str]]]:
-    block: list[str] = []
-    start = 0
+@dataclass(slots=True)
+class _Block:
+    start: int
+    lines: list[str]
+    heading: str
+    code: bool = False
+
+
+def _blocks(text: str) -> Iterator[_Block]:
+    block: _Block | None = None
+    heading = ""
     fenced = False
     for number, line in enumerate(text.splitlines(), start=1):
         if line.lstrip().startswith(("```", "~~~")):
             fenced = not fenced
             line = ""
-        elif fenced or line.lstrip().startswith(("<!--", "|")):
+        elif fenced:
+            yield _Block(number, [line], heading, code=True)
+            continue
+        elif line.lstrip().startswith(("<!--", "|")):
             line = ""
         bullet = _BULLET.match(line)
-        if block and (bullet or not line.strip()):
-            yield start, block
-            block = []
-        if line.strip():
-            if not block:
-                start = number
-            block.append(line[bullet.end() :] if bullet else line)
-    if block:
-        yield start, block
+        if block is not None and (bullet or not line.strip()):
+            yield block
+            block = None
+        if not line.strip():
+            continue
+        content = line[bullet.end() :] if bullet else line
+        if bullet and line.lstrip().startswith("#"):
+            heading = content.strip()
+            yield _Block(number, [content], heading)
+            continue
+        if block is None:
+            block = _Block(number, [], heading)
+        block.lines.append(content)
+    if block is not None:
+        yield block
 
 
 def _split(text: str) -> Iterator[tuple[int, str]]:

@@ -1,4 +1,4 @@
-"""Looks back over what a session did, bounded: what counts as one attempt, one failure, one file."""
+"""Looks back over what a session did, bounded: one attempt, one failure, one file."""
 
 from __future__ import annotations
 
@@ -59,6 +59,17 @@ def cause(failure: str) -> str:
     """
     line = _NUMBERS.sub("#", _PATHS.sub("", failure)).strip()[:120]
     return "" if len(line) < 8 or _says_nothing().search(line) else line
+
+
+@lru_cache(maxsize=1024)
+def installs(command: str) -> bool:
+    """Whether a command may have brought or changed a tool."""
+    return _installs().search(command) is not None
+
+
+@cache
+def _installs() -> re.Pattern[str]:
+    return re.compile("|".join(data("tools")["installs"]), re.I)
 
 
 @cache

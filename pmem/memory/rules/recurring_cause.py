@@ -7,7 +7,7 @@ import re
 from pmem.core.decision import Reminder, Trigger
 from pmem.core.history import Facts
 from pmem.core.moment import Moment
-from pmem.memory.rules.causes import waits
+from pmem.memory.rules.causes import kind, waits
 from pmem.memory.rules.phrases import phrase, steps, task_language
 from pmem.memory.rules.places import attempts_entry
 from pmem.memory.rules.recent import back, cause, newest
@@ -59,7 +59,9 @@ def _before(facts: Facts, moment: Moment) -> Facts | None:
     key = cause(facts.failure)
     if not key or facts.kind not in ("command", "tool"):
         return None
-    if _COMPILER.match(facts.failure) or waits(facts.normal) or _COMPARES.search(facts.normal):
+    if _COMPILER.match(facts.failure) or kind(facts.failure) == "missing_tool":
+        return None
+    if waits(facts.normal) or _COMPARES.search(facts.normal):
         return None
     same = [
         f

@@ -1,4 +1,4 @@
-"""A command that rewrites files ran since a file was read, and an exact edit failed for that before."""
+"""A command rewrote files since a file was read, and an exact edit failed for that before."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from functools import cache
 from posixpath import splitext
 
-from pmem.core.bank import BankOp, SaveKnowledge, normal_id
+from pmem.core.bank import BankOp, SaveKnowledge
 from pmem.core.decision import Reminder, Trigger
 from pmem.core.history import Facts
 from pmem.core.moment import Moment
+from pmem.memory.rules.ids import entry_id
 from pmem.memory.rules.phrases import data, file_name, phrase, quoted, steps, task_language
 from pmem.memory.rules.recent import back, newest, target
 from pmem.memory.rules.rule import Rule
@@ -40,7 +41,7 @@ def keep(moment: Moment) -> Sequence[BankOp]:
                 f" {step.number}), the exact-text edit of {file_name(path)} at step"
                 f" {facts.number} failed."
             )
-            id = normal_id(f"rewrites {normal}")
+            id = entry_id("rewrites", normal)
             if moment.bank.get(id) is None:
                 source = f"step {facts.number} of {moment.session}"
                 return [SaveKnowledge(id, content, (_TAG, splitext(path)[1] or "file"), source)]
@@ -61,7 +62,7 @@ def look(moment: Moment) -> Reminder | None:
             return None
         if facts.kind != "command":
             continue
-        entry = moment.bank.get(normal_id(f"rewrites {facts.normal}")) if facts.normal else None
+        entry = moment.bank.get(entry_id("rewrites", facts.normal)) if facts.normal else None
         if entry is None or splitext(path)[1] not in entry.tags:
             continue
         if not entry.source.endswith(f" of {moment.session}"):
@@ -83,9 +84,9 @@ def look(moment: Moment) -> Reminder | None:
 
 def _last_look(path: str, before: int, moment: Moment) -> Facts | None:
     for facts in back(moment, REACH):
-        if facts.number < before and facts.kind in ("read", "edit") and not facts.failed:
-            if path and target(facts.normal) == path:
-                return facts
+        looked = facts.kind in ("read", "edit") and not facts.failed and facts.number < before
+        if looked and path and target(facts.normal) == path:
+            return facts
     return None
 
 
