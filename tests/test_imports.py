@@ -27,6 +27,7 @@ MAY_IMPORT = {
     "review": {"core", "memory", "store", "session"},
     "evaluation": {"core", "memory", "store", "session"},
     "training": {"core", "memory", "store", "session"},
+    "library": {"core", "memory", "models"},
 }
 
 #: What the pure core does without: files, clock, network, processes, chance.

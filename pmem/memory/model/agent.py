@@ -61,8 +61,9 @@ class _Managed:
 class ModelAgent:
     """The memory agent of one session, played by a model.
 
-    `exchanges` grows with each call; who reads them empties it. `stopped` is the reason why the
-    model is not asked any more (no key, no such model), "" while it is.
+    `exchanges` grows with each call; who reads them empties it. `failure` is the error of the
+    latest call, None if it went well. `stopped` is the reason why the model is not asked any
+    more (no key, no such model), "" while it is.
     """
 
     def __init__(
@@ -78,6 +79,7 @@ class ModelAgent:
         self.name = "pure" if style.pure else style.name
         self.exchanges: list[Exchange] = []
         self.stopped = ""
+        self.failure: ModelError | None = None
         self._prompts = Prompts(
             prompts or load_prompts(), style, native_tools=model.native_tools, timeout=timeout
         )
@@ -88,7 +90,7 @@ class ModelAgent:
 
     def manage(self, moment: Moment) -> Sequence[BankOp]:
         """Phase 1: what the model keeps of this moment."""
-        self._managed, self._trouble = None, ""
+        self._managed, self._trouble, self.failure = None, "", None
         if not self.style.manages or moment.trigger is Trigger.PROPOSED:
             return ()
         request, reply = self._ask(lambda: self._prompts.manage(moment))
@@ -211,7 +213,7 @@ class ModelAgent:
                 return self._ask(make)
             if error.lasting:
                 self.stopped = str(error)
-            self._trouble = str(error)
+            self._trouble, self.failure = str(error), error
             return request, None
         self._keep(request, reply, began)
         return request, reply
