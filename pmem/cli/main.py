@@ -27,6 +27,8 @@ COMMANDS = {
     "bank": "pmem.cli.bank",
     "log": "pmem.cli.log",
     "status": "pmem.cli.status",
+    "mute": "pmem.cli.mute",
+    "wrong": "pmem.cli.mute",
     "config": "pmem.cli.config",
     "trust": "pmem.cli.trust",
     "demo": "pmem.cli.demo",

@@ -78,7 +78,7 @@ def session(info: SessionInfo) -> dict[str, Any]:
         "steps": info.steps,
         "reminders": len(reminders),
         "holds": sum(1 for d in reminders if d.get("hold")),
-        "silences": len(decisions) - len(reminders),
+        "silences": sum(1 for d in decisions if d.get("decision") == "silent"),
     }
 
 

@@ -28,6 +28,7 @@ from pmem.core.event import (
 from pmem.core.guard import guard
 from pmem.core.history import Facts
 from pmem.core.moment import Changed, Moment, unknown_changes
+from pmem.core.quiet import Quiet
 from pmem.core.step import ACTING_KINDS, Action, Step
 from pmem.core.trajectory import Trajectory
 from pmem.core.trigger import trigger
@@ -89,6 +90,7 @@ class Outside:
     is_private: Callable[[str], bool] = lambda command: False
     rule_files: Callable[[], Sequence[tuple[str, str]]] = tuple
     changed_since: Callable[[float], Changed] = unknown_changes
+    quiet: Callable[[], Quiet] = Quiet
     clock: Callable[[], float] = time.time
 
 
@@ -230,8 +232,10 @@ class Session:
             (c for c in candidates if isinstance(c, Silence)), Silence("nothing to say")
         )
         candidate = None
+        quiet = self.outside.quiet() if reminders else Quiet()
         for candidate in reminders:
-            verdict = guard(candidate, moment, lane.said)
+            unwanted = quiet.refuses(candidate, self.id)
+            verdict = Silence(unwanted) if unwanted else guard(candidate, moment, lane.said)
             if isinstance(verdict, Reminder):
                 break
         answer = SILENT
