@@ -25,8 +25,10 @@ if TYPE_CHECKING:
     from pmem.terminal.link import Link
     from pmem.terminal.stream import ShellStream
 
-#: One read of so much per poll keeps keys quick and is as fast as larger ones.
+#: One read of so much, written on at once, keeps keys quick and is as fast as larger ones.
 CHUNK = 4096
+#: While output comes in full chunks so many are passed on between two polls.
+BURST = 8
 #: Bytes queued in a direction past which no more is read for it.
 MAX_QUEUED = 64 << 10
 #: After the end of the program its output is read until it pauses for so long, in seconds, …
@@ -140,7 +142,7 @@ class Relay:
                 if events & WRITE:
                     self._feed_child()
                 if events & READ:
-                    self._on_output()
+                    self._pass_output()
             if self._takes_input and ready.get(terminal.input, 0) & READ:
                 self._on_input()
             self._show()
@@ -205,13 +207,21 @@ class Relay:
         held = self._stream is not None and self._stream.deadline is not None
         return self._output_ended and not self._to_terminal and not held
 
-    def _on_output(self) -> None:
+    def _pass_output(self) -> None:
+        for _ in range(BURST):
+            size = self._read_output()
+            self._show()
+            if size < CHUNK // 2 or self._to_terminal:
+                break
+
+    def _read_output(self) -> int:
+        """Take one chunk of what the program wrote; its size."""
         chunk = self._child.read(CHUNK)
         if chunk is None:
-            return
+            return 0
         if not chunk:
             self._end_output()
-            return
+            return 0
         if self._child.ended:
             self._drained += len(chunk)
             self._drain_until = min(time.monotonic() + DRAIN_PAUSE, self._drain_end)
@@ -223,6 +233,7 @@ class Relay:
         else:
             self._modes.feed(chunk)
             self._write(chunk)
+        return len(chunk)
 
     def _end_output(self) -> None:
         """No more output will come, or is waited for."""
