@@ -8,12 +8,15 @@ characters: a longer one is shortened, after a sentence if it can be, else after
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import replace
 
+from pmem.core.bank import Entry
 from pmem.core.concrete import concrete
 from pmem.core.decision import Decision, Reminder, Silence
 from pmem.core.moment import Moment
 from pmem.core.said import Said
+from pmem.core.step import Step
 from pmem.core.text import clean, neutralise, shorten
 from pmem.core.tokens import tokens
 from pmem.core.visible import visible
@@ -24,6 +27,7 @@ MAX_WORDS = 60
 MAX_CHARS = 400
 #: What is looked at of the last observation, head and tail, in characters.
 _LOOKED_AT = 12_000
+_ACTION = 1000
 #: So many words in a row from the status are the status.
 _STATUS_RUN = 12
 
@@ -41,6 +45,8 @@ def guard(reminder: Reminder, moment: Moment, said: Said) -> Decision:
     """
     if reminder.whole:
         note = neutralise(clean(reminder.text)).strip()
+        if _shows_status(note, moment.bank.status, moment.bank.entries.values()):
+            return Silence("it shows the private status")
         return replace(reminder, text=note) if note else Silence("the reminder is empty")
     text = tidy(reminder.text)
     if not text:
@@ -50,12 +56,10 @@ def guard(reminder: Reminder, moment: Moment, said: Said) -> Decision:
         return Silence("it cites no entry of the bank")
     if not concrete(text, cited):
         return Silence("general advice: it names no step, path, command or recorded fact")
-    if _shows_status(
-        text, moment.bank.status, [f"{e.content}\n{e.command}\n{e.failure}" for e in cited]
-    ):
+    if _shows_status(text, moment.bank.status, cited):
         return Silence("it shows the private status")
     last = moment.last_step
-    if last is not None and visible(text, _looked_at(last.observation)):
+    if last is not None and visible(text, _shown(last)):
         return Silence(f"the last step (step {last.number}) shows it already")
     reminder = replace(reminder, text=text, entries=tuple(e.id for e in cited))
     told = said.refuses(reminder, moment)
@@ -70,18 +74,21 @@ def tidy(text: str) -> str:
     return " ".join(neutralise(text).split())
 
 
-def _looked_at(observation: str) -> str:
-    if len(observation) <= _LOOKED_AT:
-        return observation
-    return f"{observation[: _LOOKED_AT // 2]}\n{observation[-_LOOKED_AT // 2 :]}"
+def _shown(step: Step) -> str:
+    """What the last step shows: what was done, and what came of it."""
+    observation = step.observation
+    if len(observation) > _LOOKED_AT:
+        half = _LOOKED_AT // 2
+        observation = f"{observation[:half]}\n{observation[-half:]}"
+    return f"{step.action[:_ACTION]}\n{observation}" if observation else ""
 
 
-def _shows_status(text: str, status: str, contents: list[str]) -> bool:
-    """Whether a run of words stands in the status and in no cited entry."""
-    if not status:
-        return False
-    private = _runs(status) - {run for content in contents for run in _runs(content)}
-    return not private.isdisjoint(_runs(text))
+def _shows_status(text: str, status: str, entries: Iterable[Entry]) -> bool:
+    """Whether a run of words stands in the text and in the status, and in none of the entries."""
+    private = _runs(text) & _runs(status)
+    for entry in entries if private else ():
+        private -= _runs(f"{entry.content}\n{entry.command}\n{entry.failure}")
+    return bool(private)
 
 
 def _runs(text: str) -> set[tuple[str, ...]]:
