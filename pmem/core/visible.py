@@ -25,10 +25,15 @@ def visible(text: str, observation: str) -> bool:
     """
     if not observation:
         return False
+    clauses = list(_clauses(text))
+    letters = observation.casefold()
+    for clause, _ in clauses:  # mostly a word is missing, and that is seen at once
+        if not _enough(sum(word in letters for word in clause), len(clause)):
+            return False
     follows = False
     seen = tokens(observation)
     present = set(seen)
-    for clause, is_symptom in _clauses(text):
+    for clause, is_symptom in clauses:
         wanted = clause & present
         if not _enough(len(wanted), len(clause)) or not _together(wanted, len(clause), seen):
             return False
