@@ -18,7 +18,7 @@ format:
 	$(python) -m ruff format .
 	$(python) -m ruff check --fix .
 
-docs:            ## docs/commands.md from --help, docs/demo.svg from a real run
+docs:            ## what the documents tell of the code; docs/demo.svg from a real run
 	$(python) docs/generate.py
 	$(python) docs/picture.py
 

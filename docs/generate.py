@@ -1,6 +1,7 @@
-"""Writes docs/commands.md from the commands themselves: `make docs`.
+"""Writes what the documents tell of the code from the code itself: `make docs`.
 
-`python docs/generate.py --check` writes nothing and ends 1 if the file is stale.
+That is docs/commands.md, and the table of rules in docs/rules.md. `python docs/generate.py --check`
+writes nothing and ends 1 if one of them is stale.
 """
 
 from __future__ import annotations
@@ -14,8 +15,12 @@ from pathlib import Path
 import click
 
 from pmem.cli.main import pmem
+from pmem.memory.rules import LADDER
 
-PAGE = Path(__file__).parent / "commands.md"
+COMMANDS = Path(__file__).parent / "commands.md"
+RULES = Path(__file__).parent / "rules.md"
+#: What is generated within a page stands between two such lines.
+BEGIN, END = "<!-- rules: written by make docs -->\n", "<!-- end of rules -->\n"
 HEAD = """\
 # Commands
 
@@ -38,8 +43,24 @@ def commands(command: click.Command, ctx: click.Context) -> Iterator[tuple[click
                 yield from commands(below, click.Context(below, info_name=name, parent=ctx))
 
 
-def page() -> str:
-    """The whole page."""
+def pages() -> dict[Path, str]:
+    """The pages as they should stand."""
+    before, _, rest = RULES.read_text(encoding="utf-8").partition(BEGIN)
+    after = rest.partition(END)[2]
+    return {COMMANDS: command_page(), RULES: f"{before}{BEGIN}{rule_table()}{END}{after}"}
+
+
+def rule_table() -> str:
+    """The rules in their order, each with the first paragraph of its module."""
+    rows = []
+    for rule in LADDER:
+        words = (inspect.getdoc(sys.modules[rule.look.__module__]) or "").partition("\n\n")[0]
+        rows.append(f"| `{rule.name}` | {cell(words)} |\n")
+    return "| rule | speaks of |\n|---|---|\n" + "".join(rows)
+
+
+def command_page() -> str:
+    """The page of all commands."""
     ctx = click.Context(pmem, info_name="pmem")
     return "\n".join([HEAD, *(section(ctx, name) for ctx, name in commands(pmem, ctx))])
 
@@ -100,11 +121,16 @@ def cell(text: str) -> str:
 
 
 def main(argv: list[str]) -> int:
-    """Write the page, or check it."""
-    text = page()
+    """Write the pages, or check them."""
+    stale = [
+        path
+        for path, text in pages().items()
+        if not path.is_file() or path.read_text(encoding="utf-8") != text
+    ]
     if "--check" in argv:
-        return int(not PAGE.is_file() or PAGE.read_text(encoding="utf-8") != text)
-    PAGE.write_text(text, encoding="utf-8")
+        return int(bool(stale))
+    for path in stale:
+        path.write_text(pages()[path], encoding="utf-8")
     return 0
 
 
