@@ -52,8 +52,10 @@ class MarkParser:
 
     def feed(self, chunk: bytes) -> list[bytes | Mark]:
         """The pieces of this chunk in order; never an empty one."""
+        if not self._held and b"\x1b" not in chunk:
+            return [chunk] if chunk else []
         start = self._start
-        data = self._held + chunk if self._held else chunk
+        data = self._held + chunk
         self._held = b""
         pieces: list[bytes | Mark] = []
         at = 0

@@ -28,6 +28,7 @@ _ALTERNATE = frozenset({"47", "1047", "1049"})
 #: The cursor is the one that is off when a program leaves it wrong.
 _CURSOR = "25"
 
+_STARTS = (b"\x1b[?", b"\x1b[>", b"\x1b[<")
 _SEQUENCE = re.compile(rb"\x1b\[(?:\?([0-9;]+)([hl])|([<>])([0-9;]*)u)")
 _UNFINISHED = re.compile(rb"\x1b(?:\[(?:[?<>][0-9;]*)?)?\Z")
 _LONGEST = 40
@@ -51,13 +52,15 @@ class Modes:
         if b"\x1b" not in chunk and not self._held:
             return
         data = self._held + chunk
-        for numbers, letter, keyboard, _flags in _SEQUENCE.findall(data):
-            if keyboard:
-                self._keyboard = max(0, self._keyboard + (1 if keyboard == b">" else -1))
-            else:
-                self._switch(numbers.decode("ascii").split(";"), on=letter == b"h")
-        unfinished = _UNFINISHED.search(data, max(0, len(data) - _LONGEST))
-        self._held = unfinished.group() if unfinished else b""
+        if any(start in data for start in _STARTS):
+            for numbers, letter, keyboard, _flags in _SEQUENCE.findall(data):
+                if keyboard:
+                    self._keyboard = max(0, self._keyboard + (1 if keyboard == b">" else -1))
+                else:
+                    self._switch(numbers.decode("ascii").split(";"), on=letter == b"h")
+        escape = data.rfind(b"\x1b", max(0, len(data) - _LONGEST))
+        unfinished = escape >= 0 and _UNFINISHED.match(data, escape)
+        self._held = data[escape:] if unfinished else b""
 
     def switch_off(self) -> bytes:
         """What puts the terminal back where a shell expects it; b"" if nothing was left on."""
