@@ -75,7 +75,7 @@ def _class_end(text: str, start: int) -> int:
         at += 1
     end = text.find("]", at + 1)
     if end < 0:
-        raise ValueError("has a [ that is never closed; write [[] for a bracket itself")
+        raise ValueError("has a [ that is never closed ([[] is a bracket itself)")
     for low, high in re.findall(r"(.)-(.)", text[at:end], re.DOTALL):
         if low > high:
             raise ValueError(f"has a range from {low!r} down to {high!r}")
