@@ -1,4 +1,4 @@
-"""The shell line that an agent's hook runs, fixed when the session starts."""
+"""The shell lines that an agent's hook runs."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 
 CLIENT = Path(__file__).resolve().with_name("client.py")
+#: The client of an attached project; its path marks a hook line as pmem's.
+ATTACHED = CLIENT.with_name("attached.py")
 
 
 def hook_command(
@@ -26,3 +28,17 @@ def hook_command(
     if seconds is not None:
         words.append(f"{seconds:g}")
     return f"{shlex.join(words)} 2>/dev/null || exit 0"
+
+
+def attached_command(agent: str, python: str | None = None) -> str:
+    """The line for an agent's own settings, which stands there until the project is detached.
+
+    The shell tells the agent's process id. Harmless once pmem is gone, as `hook_command`.
+    """
+    words = [python or sys.executable or "python3", "-ISE", os.fspath(ATTACHED), agent]
+    return f'{shlex.join(words)} "$PPID" 2>/dev/null || exit 0'
+
+
+def is_attached_command(command: object) -> bool:
+    """Whether a hook line is one of `attached_command`, whoever's installation wrote it."""
+    return isinstance(command, str) and "/pmem/hook/attached.py" in command

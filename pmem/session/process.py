@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from pmem.session import run_dir as run_dirs
+from pmem.session.leash import Leash
 from pmem.store.project import Project
 from pmem.store.settings import Settings
 from pmem.terminal.link import Link
@@ -123,8 +124,15 @@ def serve(
     listener: socket.socket,
     link_socket: socket.socket,
     token: str,
+    *,
+    leash: Leash | None = None,
+    first: bytes = b"",
 ) -> None:
-    """Run one session to its end: the loop, then the bank is flushed and the summary sent."""
+    """Run one session to its end: the loop, then the bank is flushed and the summary sent.
+
+    Without a terminal it ends with the process on the `leash`; `first` is a request that came
+    before there was a socket.
+    """
     from pmem.session.assemble import assemble
     from pmem.session.server import Server
     from pmem.session.warm_up import warm_up
@@ -141,6 +149,7 @@ def serve(
         link,
         token,
         complain=lambda text: complain(config.project.state, text),
+        leash=leash,
     )
     memory = session.outside.memory
     told = len(bank_file.notes)
@@ -153,7 +162,7 @@ def serve(
         }
     )
     try:
-        server.run()
+        server.run(first)
     finally:
         bank_file.close()
         log.close(bank_file.path)

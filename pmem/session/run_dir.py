@@ -15,6 +15,8 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
+from pmem.hook.attached import bases
+
 MAX_SOCKET_PATH = 103
 SOCKET = "s"
 
@@ -23,14 +25,15 @@ class NoPrivateDirectory(OSError):
     """There is no place for a directory that only this user can enter."""
 
 
-def make(env: Mapping[str, str]) -> Path:
+def make(env: Mapping[str, str], name: str | None = None) -> Path:
     """A new private directory (0700) for one session; leftovers of dead ones are removed.
 
-    Raises NoPrivateDirectory if no place is safe.
+    Raises NoPrivateDirectory if no place is safe, FileExistsError if the `name` asked for (at
+    most eight characters) is taken.
     """
     for _ in range(8):
         base = _base(env)
-        path = base / secrets.token_hex(4)
+        path = base / (name or secrets.token_hex(4))
         try:
             _sweep(base)
             path.mkdir(mode=0o700)
@@ -58,10 +61,7 @@ def listen(run_dir: Path) -> socket.socket:
 
 
 def _base(env: Mapping[str, str]) -> Path:
-    runtime = env.get("XDG_RUNTIME_DIR", "")
-    places = [Path(runtime) / "pmem"] if runtime.startswith("/") else []
-    places.append(Path(env.get("TMPDIR", "") or "/tmp") / f"pmem-{os.getuid()}")
-    places.append(Path("/tmp") / f"pmem-{os.getuid()}")
+    places = [Path(place) for place in bases(dict(env))]
     places.append(Path(tempfile.gettempdir()) / f"pmem-{os.getuid()}")
     for place in places:
         if len(os.fsencode(place)) + len("/01234567/s") <= MAX_SOCKET_PATH and _is_private(place):
@@ -90,8 +90,14 @@ def _is_private(place: Path) -> bool:
 
 
 def _sweep(base: Path) -> None:
-    """Remove directories whose session process is gone: nobody accepts on their socket."""
+    """Remove directories whose session process is gone: nobody accepts on their socket.
+
+    One that says that an agent shall have no session goes when that agent's process is gone.
+    """
     for left in base.iterdir():
+        if left.name[:1] == "a" and left.name[1:].isdecimal() and not _runs(int(left.name[1:])):
+            shutil.rmtree(left, ignore_errors=True)
+            continue
         probe = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
             probe.connect(os.fspath(left / SOCKET))
@@ -101,3 +107,13 @@ def _sweep(base: Path) -> None:
             continue
         finally:
             probe.close()
+
+
+def _runs(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True

@@ -12,6 +12,7 @@ from typing import Any
 
 from pmem.agents import registry
 from pmem.core.event import SILENT, Answer
+from pmem.session.leash import Leash
 from pmem.session.peer import same_user
 from pmem.session.session import Channel, Session
 from pmem.session.shell_intake import take
@@ -22,12 +23,15 @@ from pmem.terminal.link import Link
 MAX_REQUEST = 32 * 1024 * 1024
 #: A client that has not sent its request within this many seconds is dropped.
 CLIENT_LIMIT = 2.0
+#: How often a process on a leash is looked at, in seconds.
+LEASH_LOOK = 0.5
 #: First word of the wire; a client of another version is not answered.
 WIRE = b"pmem1"
 
 
 class Server:
-    """Serves one session until the terminal process is gone or says `end`.
+    """Serves one session until the terminal process is gone or says `end`, or until the process
+    on the leash ends.
 
     `complain` receives the text of an unexpected error; it never reaches the agent.
     """
@@ -40,6 +44,7 @@ class Server:
         link: Link,
         token: str,
         complain: Callable[[str], None],
+        leash: Leash | None = None,
     ) -> None:
         self.session = session
         self.bank_file = bank_file
@@ -47,12 +52,18 @@ class Server:
         self.link = link
         self.token = token.encode()
         self.complain = complain
+        self.leash = leash
         self.clients: dict[socket.socket, tuple[bytearray, float]] = {}
         self.selector = selectors.DefaultSelector()
         self.running = True
 
-    def run(self) -> None:
-        """Serve; returns when the session is over. The bank is flushed by the caller."""
+    def run(self, first: bytes = b"") -> None:
+        """Serve; returns when the session is over. The bank is flushed by the caller.
+
+        `first` is a request that came before there was a socket; nobody waits for its answer.
+        """
+        if first:
+            self._answered(first)
         self.listener.setblocking(False)
         self.selector.register(self.listener, selectors.EVENT_READ)
         self.selector.register(self.link, selectors.EVENT_READ)
@@ -69,12 +80,17 @@ class Server:
             self._drop_slow_clients()
             if self.bank_file.due(time.monotonic()):
                 self.bank_file.flush()
+            if self.leash is not None and not self.leash.holds():
+                self.running = False
 
     def _patience(self) -> float | None:
         """Seconds until something has to be done without an event; None: nothing is waiting."""
         if self.clients:
             return 0.1
-        return self.bank_file.wait(time.monotonic())
+        wait = self.bank_file.wait(time.monotonic())
+        if self.leash is None:
+            return wait
+        return LEASH_LOOK if wait is None else min(wait, LEASH_LOOK)
 
     # -- the terminal -----------------------------------------------------------------------
 
@@ -129,17 +145,20 @@ class Server:
             if len(request) > MAX_REQUEST:
                 self._drop(client)
             return
-        reply = b""
-        try:
-            reply = self.reply(bytes(request))
-        except Exception:
-            self.complain(traceback.format_exc())
+        reply = self._answered(bytes(request))
         try:
             client.settimeout(0.3)
             client.sendall(reply)
         except OSError:
             pass
         self._drop(client)
+
+    def _answered(self, request: bytes) -> bytes:
+        try:
+            return self.reply(request)
+        except Exception:
+            self.complain(traceback.format_exc())
+            return b""
 
     def reply(self, request: bytes) -> bytes:
         """The bytes for the hook's stdout; b"" for silence and for anything not understood."""
@@ -155,7 +174,7 @@ class Server:
         for event in adapter.events(payload):
             latest = self.session.handle(event, channel)
             answer = latest if latest.reminder is not None else answer
-        return adapter.answer(payload, answer) if answer.reminder is not None else b""
+        return adapter.answer(payload, answer)
 
     def _drop_slow_clients(self) -> None:
         now = time.monotonic()

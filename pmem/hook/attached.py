@@ -1,0 +1,160 @@
+"""The client of an attached project's hook: `python -ISE attached.py AGENT PARENT`.
+
+The agent was started without pmem, so nothing tells where its session is: it is looked for by
+the process id of the agent (PARENT, or the nearest process above it that is one). The first
+event finds none and starts it, without an answer; the session ends with the agent.
+
+Where pmem already runs the agent, its own hook speaks and this one is silent. As in `client.py`,
+any trouble means: say nothing, exit 0.
+"""
+
+import os
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))  # noqa: PTH100, PTH120
+if __name__ == "__main__":
+    sys.path.insert(0, ROOT)
+
+from pmem.hook.client import SECONDS, ask, limit, read_all  # noqa: E402
+
+#: Set for an agent that pmem started: its own hook tells everything.
+HOOKED = "PMEM_HOOKED"
+#: Values of PMEM that switch everything off.
+OFF = ("off", "0", "no", "false")
+#: In the directory of an attached agent's session: its token, and that there will be none.
+TOKEN, NONE, SOCKET = "t", "off", "s"
+#: Processes looked at above the hook.
+MAX_ANCESTORS = 16
+#: What starts the session process.
+BOOT = "import sys; sys.path.insert(0, sys.argv[1]); from pmem.session.detached import main; main()"
+
+
+def bases(env: "os._Environ[str] | dict[str, str]") -> list[str]:
+    """Where sessions have their private directories, the best place first."""
+    runtime = env.get("XDG_RUNTIME_DIR", "")
+    own = f"pmem-{os.getuid()}"
+    places = [f"{runtime}/pmem"] if runtime.startswith("/") else []
+    return [*places, f"{env.get('TMPDIR') or '/tmp'}/{own}", f"/tmp/{own}"]
+
+
+def directory(pid: int) -> str:
+    """The name of the directory of the session that belongs to an agent's process."""
+    return f"a{pid}"
+
+
+def find(bases: list[str], pid: int) -> "tuple[str, str] | None":
+    """Socket and token of the session of this process, ("", "") if there shall be none."""
+    for base in bases:
+        place = f"{base}/{directory(pid)}"
+        try:
+            if os.lstat(place).st_uid != os.getuid():
+                continue
+            try:
+                fd = os.open(f"{place}/{TOKEN}", os.O_RDONLY)
+            except FileNotFoundError:
+                os.lstat(f"{place}/{NONE}")
+                return "", ""
+            token = os.read(fd, 100).decode()
+            os.close(fd)
+            return f"{place}/{SOCKET}", token
+        except OSError:
+            continue
+    return None
+
+
+def ancestors(pid: int) -> "list[int]":
+    """A process and those above it, nearest first, without the system's first one."""
+    table = None
+    found: list[int] = []
+    while pid > 1 and len(found) < MAX_ANCESTORS and pid not in found:
+        found.append(pid)
+        try:
+            with open(f"/proc/{pid}/stat", "rb") as file:  # noqa: PTH123
+                pid = int(file.read().rpartition(b")")[2].split()[1])
+        except (OSError, ValueError, IndexError):
+            if table is None:
+                rows = os.popen("ps -A -o pid=,ppid=").read().split("\n")
+                table = {int(r.split()[0]): int(r.split()[1]) for r in rows if len(r.split()) == 2}
+            pid = table.get(pid, 0)
+    return found
+
+
+def is_agent(pid: int, agent: str) -> bool:
+    """Whether a process is this agent's program, itself or as a script of an interpreter."""
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as file:  # noqa: PTH123
+            words = [os.fsdecode(word) for word in file.read().split(b"\0")]
+    except OSError:
+        words = os.popen(f"ps -o args= -p {pid}").read().split()
+    names = {word.rpartition("/")[2] for word in words[:3]}
+    return any(name == agent or name.partition(".")[0] == agent for name in names)
+
+
+def agent_process(parent: int, agent: str) -> int:
+    """The agent's process: the nearest one from `parent` upward that is one, else `parent`."""
+    return next((pid for pid in ancestors(parent) if is_agent(pid, agent)), parent)
+
+
+def look(parent: int, agent: str) -> "tuple[str, str] | None":
+    """The session of the agent above this hook, None if it has none yet."""
+    places = bases(os.environ)
+    found = find(places, parent)
+    if found is not None:
+        return found
+    for pid in ancestors(parent):
+        found = find(places, pid)
+        if found is not None or is_agent(pid, agent):
+            return found
+    return None
+
+
+def start(agent: str, parent: int, payload: bytes) -> None:
+    """Start the session process with this event, and do not wait for it."""
+    name = f"{os.environ.get('TMPDIR') or '/tmp'}/.pmem-{os.getpid()}-{os.urandom(8).hex()}"
+    kept = os.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+    os.unlink(name)  # noqa: PTH108
+    while payload:
+        payload = payload[os.write(kept, payload) :]
+    os.lseek(kept, 0, os.SEEK_SET)
+    if os.fork():
+        return
+    os.setsid()
+    null = os.open(os.devnull, os.O_RDWR)
+    for fd, own in enumerate((kept, null, null)):
+        os.dup2(own, fd)
+    os.closerange(3, 256)
+    limit(0)
+    words = [sys.executable, "-I", "-c", BOOT, ROOT, agent, str(parent)]
+    os.execv(sys.executable, words)
+
+
+def main(argv: "list[str]") -> None:
+    """Carry one payload to the agent's session, or start it."""
+    if os.environ.get(HOOKED) or os.environ.get("PMEM", "").strip().lower() in OFF:
+        return
+    limit(SECONDS)
+    agent, parent = argv[1], int(argv[2])
+    payload = read_all(0)
+    if "PMEM_SOCK" in os.environ:  # typed in a shell under pmem: its session is the one
+        found: tuple[str, str] | None = os.environ["PMEM_SOCK"], os.environ["PMEM_TOKEN"]
+    else:
+        found = look(parent, agent)
+    try:
+        if found is None:
+            raise FileNotFoundError
+        answer = ask(*found, agent, payload, SECONDS) if found[0] else b""
+    except (FileNotFoundError, ConnectionRefusedError):
+        if "PMEM_SOCK" not in os.environ:
+            start(agent, parent, payload)
+        return
+    limit(0)
+    while answer:
+        answer = answer[os.write(1, answer) :]
+
+
+if __name__ == "__main__":
+    try:  # noqa: SIM105
+        main(sys.argv)
+    except BaseException:
+        pass
+    os._exit(0)
