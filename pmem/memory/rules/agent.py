@@ -9,6 +9,7 @@ from pmem.core.decision import Decision, Silence
 from pmem.core.moment import Moment
 from pmem.memory.rules import (
     claim,
+    denied,
     failing_edit,
     known_remedy,
     loop,
@@ -39,6 +40,7 @@ LADDER: tuple[Rule, ...] = (
     told_remedy.RULE,
     lost_work.RULE,
     missing_tool.RULE,
+    denied.RULE,
     failing_edit.RULE,
     recurring_cause.RULE,
     loop.RULE,

@@ -24,9 +24,9 @@ def keep(moment: Moment) -> Sequence[BankOp]:
         return ()
     path = target(facts.normal)
     failed = _failed(path, moment)
-    if len(failed) < 2:
+    if not _enough(failed):
         return ()
-    numbers = steps([f.number for f in failed], "en")
+    numbers = steps([f.number for f in failed[-6:]], "en")
     content = f"Edits of {file_name(path)} failed at {numbers}: {failed[-1].failure}"
     return [
         SaveProcedural(_id(path), content, "failed", f"step {facts.number} of {moment.session}")
@@ -40,14 +40,14 @@ def look(moment: Moment) -> Reminder | None:
         return None
     path = target(action.text)
     failed = _failed(path, moment)
-    if len(failed) < 2 or moment.bank.get(_id(path)) is None:
+    if not _enough(failed) or moment.bank.get(_id(path)) is None:
         return None
     lang = task_language(moment)
     text = phrase(
         "failing_edit",
         lang,
         file=file_name(path),
-        steps=steps([f.number for f in failed], lang),
+        steps=steps([f.number for f in failed[-6:]], lang),
         why=failed[-1].failure[:120].rstrip(". "),
     )
     seen = next(
@@ -55,7 +55,13 @@ def look(moment: Moment) -> Reminder | None:
     )
     if seen is not None:
         text += " " + phrase("last_read", lang, steps=steps([seen.number], lang))
-    return Reminder(text, (_id(path),), reason=RULE.name, cause=f"edit:{path}:{failed[0].number}")
+    return Reminder(
+        text,
+        (_id(path),),
+        reason=RULE.name,
+        cause=f"edit:{path}:{failed[0].number}",
+        relapse=len(one_by_one(failed)) > 1 and len(failed) > 2,
+    )
 
 
 def _failed(path: str, moment: Moment) -> list[Facts]:
@@ -66,7 +72,12 @@ def _failed(path: str, moment: Moment) -> list[Facts]:
                 break
             if was_tried(facts):
                 found.append(facts)
-    return one_by_one(found[::-1]) if path else []
+    return found[::-1] if path else []
+
+
+def _enough(failed: list[Facts]) -> bool:
+    """Two attempts, or three edits in one: calls that were sent together are one attempt."""
+    return len(failed) >= 3 or len(one_by_one(failed)) >= 2
 
 
 def _id(path: str) -> str:

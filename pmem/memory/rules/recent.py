@@ -40,10 +40,10 @@ def target(text: str) -> str:
     return _RANGE.sub("", first[1]) if len(first) > 1 else ""
 
 
-def one_by_one(steps: list[Facts]) -> list[Facts]:
+def one_by_one(calls: list[Facts]) -> list[Facts]:
     """Of calls that were sent together only the last: they are one attempt."""
     found: list[Facts] = []
-    for facts in steps:
+    for facts in calls:
         if found and facts.turn is not None and found[-1].turn == facts.turn:
             found.pop()
         found.append(facts)
@@ -70,6 +70,17 @@ def installs(command: str) -> bool:
 @cache
 def _installs() -> re.Pattern[str]:
     return re.compile("|".join(data("tools")["installs"]), re.I)
+
+
+def failed_items(output: str) -> frozenset[str]:
+    """The tests that a run says have failed, by name."""
+    found = {m[1].strip() for pattern in _items() for m in pattern.finditer(output[-20_000:])}
+    return frozenset(sorted(found)[:50])
+
+
+@cache
+def _items() -> tuple[re.Pattern[str], ...]:
+    return tuple(re.compile(p, re.M) for p in data("causes")["failed_items"])
 
 
 @cache

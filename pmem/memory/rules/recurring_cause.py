@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 
 from pmem.core.decision import Reminder, Trigger
+from pmem.core.effect import Effect
 from pmem.core.history import Facts
 from pmem.core.moment import Moment
 from pmem.memory.rules.causes import kind, waits
 from pmem.memory.rules.phrases import phrase, steps, task_language
 from pmem.memory.rules.places import attempts_entry
-from pmem.memory.rules.recent import back, cause, newest
+from pmem.memory.rules.recent import back, cause, failed_items, newest
 from pmem.memory.rules.rule import Rule
 
 #: How many steps back a failure is recognised.
@@ -26,9 +27,10 @@ def look(moment: Moment) -> Reminder | None:
     facts = newest(moment)
     if moment.trigger is not Trigger.FAILURE or facts is None:
         return None
-    before = _before(facts, moment)
-    if before is None:
+    same, why = _before(facts, moment)
+    if not same:
         return None
+    before = same[-1]
     entries = [e for f in (facts, before) if (e := attempts_entry(f, moment)) is not None]
     if not entries:
         return None
@@ -39,47 +41,76 @@ def look(moment: Moment) -> Reminder | None:
         if before.number < f.number < facts.number and f.kind == "edit" and not f.failed
     ]
     text = phrase(
-        "same_failure_edited" if between else "same_failure",
+        ("again_" if len(same) > 1 else "")
+        + ("same_failure_edited" if between else "same_failure"),
         lang,
         now=steps([facts.number], lang),
-        before=steps([before.number], lang),
-        why=facts.failure[:140].rstrip(". "),
+        before=steps([f.number for f in same[::-1][-5:]], lang),
+        why=why[:140].rstrip(". "),
         edits=steps(between[::-1][-4:], lang) if between else "",
     )
     return Reminder(
         text,
         tuple(dict.fromkeys(e.id for e in entries)),
         reason=RULE.name,
-        cause=f"cause:{cause(facts.failure)}",
+        cause=f"cause:{cause(why)}",
+        # A third time, and not at once: whoever was told a step ago has hardly tried.
+        relapse=len(same) > 1 and facts.number > same[0].number + 1,
     )
 
 
-def _before(facts: Facts, moment: Moment) -> Facts | None:
-    """The first step within reach that failed for the same cause, and what came since."""
-    key = cause(facts.failure)
-    if not key or facts.kind not in ("command", "tool"):
-        return None
-    if _COMPILER.match(facts.failure) or kind(facts.failure) == "missing_tool":
-        return None
+def _before(facts: Facts, moment: Moment) -> tuple[list[Facts], str]:
+    """The steps within reach that failed for the same cause, newest first, and that cause."""
+    if facts.kind not in ("command", "tool") or kind(facts.failure) == "missing_tool":
+        return [], ""
     if waits(facts.normal) or _COMPARES.search(facts.normal):
-        return None
-    same = [
+        return [], ""
+    why = facts.failure
+    same = _same_line(facts, moment)
+    if not same:
+        same, why = _same_tests(facts, moment)
+    if not same or (_plain(facts, same[0]) and not _changed(facts, same[0])):
+        return [], ""
+    return same, why
+
+
+def _same_line(facts: Facts, moment: Moment) -> list[Facts]:
+    key = cause(facts.failure)
+    if not key or _COMPILER.match(facts.failure):
+        return []
+    return [f for f in _failed_before(facts, moment) if cause(f.failure) == key]
+
+
+def _same_tests(facts: Facts, moment: Moment) -> tuple[list[Facts], str]:
+    """The previous run of the same command, if the very same tests failed in it."""
+    runs = {s.number: s for s in moment.window}
+    last = next((f for f in _failed_before(facts, moment) if _plain(f, facts)), None)
+    if last is None or last.number not in runs or facts.number not in runs:
+        return [], ""
+    failed = failed_items(runs[facts.number].observation)
+    if not failed or failed != failed_items(runs[last.number].observation):
+        return [], ""
+    return [last], ", ".join(sorted(failed)[:3])
+
+
+def _failed_before(facts: Facts, moment: Moment) -> list[Facts]:
+    return [
         f
         for f in back(moment, REACH + 1)
         if f.failed
         and f.number != facts.number
         and f.kind in ("command", "tool")
         and (f.turn is None or f.turn != facts.turn)
-        and cause(f.failure) == key
     ]
-    if not same:
-        return None
-    last = same[0]
-    plain = last.normal == facts.normal and last.cwd == facts.cwd
-    own = 1 if facts.change > last.change and facts.effect == "changes" else 0
-    if plain and facts.change - own <= last.change:
-        return None
-    return same[-1]
+
+
+def _plain(facts: Facts, other: Facts) -> bool:
+    return (facts.normal, facts.cwd) == (other.normal, other.cwd)
+
+
+def _changed(facts: Facts, before: Facts) -> bool:
+    own = 1 if facts.effect is Effect.CHANGES and facts.change > before.change else 0
+    return facts.change - own > before.change
 
 
 RULE = Rule("recurring_cause", look)
