@@ -26,13 +26,14 @@ def run_plain(argv: Sequence[str], env: Mapping[str, str], cwd: str | None = Non
     Returns its exit code, 128 + n if signal n ended it, 127 or 126 (with a word on stderr) if
     it cannot be started. Signals sent to pmem reach the program; if it stops, pmem stops.
     """
-    try:
-        path = find_program(argv[0], env, cwd)
-        child = _start(path, argv, env, cwd)
-    except CannotStart as problem:
-        print(f"pmem: {problem}", file=sys.stderr)
-        return problem.exit_code
-    with _passing_on(child):
+    with _PassingOn() as signals:
+        try:
+            path = find_program(argv[0], env, cwd)
+            child = _start(path, argv, env, cwd)
+        except CannotStart as problem:
+            print(f"pmem: {problem}", file=sys.stderr)
+            return problem.exit_code
+        signals.to(child)
         while True:
             _, status = os.waitpid(child.pid, os.WUNTRACED)
             if not os.WIFSTOPPED(status):
@@ -61,25 +62,36 @@ def _popen(
     return subprocess.Popen(argv, executable=path, env=dict(env), cwd=cwd, close_fds=False)
 
 
-class _passing_on(contextlib.AbstractContextManager[None]):
-    """Signals go to the program while this is entered."""
+class _PassingOn:
+    """While it is entered, signals go to the program; those before its start follow it."""
 
-    def __init__(self, child: subprocess.Popen[bytes]) -> None:
-        self._child = child
+    def __init__(self) -> None:
+        self._child: subprocess.Popen[bytes] | None = None
+        self._early: list[int] = []
         self._old: dict[int, Any] = {}
 
-    def __enter__(self) -> None:
+    def __enter__(self) -> _PassingOn:
         for name in (*_FORWARDED, *_LEFT_TO_THE_PROGRAM):
             number = getattr(signal, f"SIG{name}")
             if signal.getsignal(number) is not signal.SIG_IGN:
                 self._old[number] = signal.signal(number, self._pass)
+        return self
 
     def __exit__(self, *_: object) -> None:
         for number, handler in self._old.items():
             signal.signal(number, handler)
 
+    def to(self, child: subprocess.Popen[bytes]) -> None:
+        """The program runs."""
+        self._child = child
+        while self._early:
+            self._pass(self._early.pop(0), None)
+
     def _pass(self, number: int, frame: FrameType | None) -> None:
         if signal.Signals(number).name[3:] in _LEFT_TO_THE_PROGRAM and _shares_terminal():
+            return
+        if self._child is None:
+            self._early.append(number)
             return
         with contextlib.suppress(ProcessLookupError):
             self._child.send_signal(number)

@@ -66,7 +66,6 @@ class ShellStream:
         self._commands = Commands(link)
         self._queue: deque[bytes | _Held] = deque()
         self._held_bytes = 0
-        self._open: dict[int, _Held] = {}
         self._late: list[Banner] = []
         self._missed = 0
         self._shell_pid = ""
@@ -105,7 +104,7 @@ class ShellStream:
         rest = self._parser.rest()
         if rest:
             self._queue.append(rest)
-        for held in self._open.values():
+        for held in self._places():
             held.until = 0.0
         if self._gate is not None:
             self._gate.close()
@@ -119,17 +118,13 @@ class ShellStream:
             self._missed = 0
         banner = message.get("banner")
         banner = banner if isinstance(banner, Mapping) else None
-        held = self._open.pop(message["n"], None)
-        if held is None:
-            if banner is not None:
-                self._late.append({**banner, "held": False})
-            return
-        held.answered = True
-        if banner is not None and time.monotonic() > held.in_time:
-            banner = {**banner, "held": False}  # it runs already
-        held.banner = banner
-        if held.waits and self._gate is not None:
-            self._answer_gate(self._gate, held)
+        for held in self._places():
+            if held.number == message["n"] and not held.answered:
+                held.answered = True
+                held.banner, banner = banner, None
+                self._answer_gate(held)
+        if banner is not None:
+            self._late.append({**banner, "held": False})
 
     def take(self) -> bytes:
         """What may be shown now, with the banners in their places."""
@@ -203,24 +198,28 @@ class ShellStream:
         patient = self._missed < PATIENCE and self._link.alive
         held = _Held(number, time.monotonic() + HOLD if patient else 0.0, prompt)
         held.answered = self._commands.is_answered(number)
-        if not held.answered:
-            self._open[number] = held
         self._queue.append(held)
         return held
 
-    def _answer_gate(self, gate: Gate, held: _Held) -> None:
-        """Let the waiting command run, or, if there is a banner, not before that is seen."""
-        if held.banner is None:
-            gate.run(held.waits)
+    def _answer_gate(self, held: _Held) -> None:
+        """Let a waiting command run, or, if there is a banner, not before that is seen."""
+        if held.banner is not None and time.monotonic() > held.in_time:
+            held.banner = {**held.banner, "held": False}  # it runs already
+        if not held.waits or self._gate is None:
             return
-        gate.hold(held.waits)  # at once: drawing may take longer than the shell waits
-        for item in self._queue:  # nothing before it may keep it from the screen
-            if isinstance(item, _Held):
-                item.until = 0.0
+        if held.banner is None:
+            self._gate.run(held.waits)
+            return
+        self._gate.hold(held.waits)  # at once: drawing may take longer than the shell waits
+        for earlier in self._places():  # nothing before it may keep it from the screen
+            earlier.until = 0.0
+
+    def _places(self) -> list[_Held]:
+        return [item for item in self._queue if isinstance(item, _Held)]
 
     def _at(self, held: _Held) -> bytes:
         """What to show at this place."""
-        if not held.answered and self._open.pop(held.number, None) is not None:
+        if not held.answered:
             self._missed += 1
         banners = [] if held.banner is None else [held.banner]
         if held.prompt:
