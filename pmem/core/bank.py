@@ -148,12 +148,16 @@ class MemoryBank:
         return self.entries.get(id) if id is not None else None
 
     def apply(self, op: BankOp) -> None:
-        """Carry out one operation. Ids are normalised; empty ones raise ValueError."""
+        """Carry out one operation.
+
+        Ids are normalised. Raises ValueError for an empty id, and for a save over what a person
+        wrote by anybody else: their words and their watches stay theirs.
+        """
         match op:
             case UpdateStatus(content):
                 self.status = content[:MAX_STATUS]
             case SaveKnowledge(id, content, tags, source, when):
-                old = self._old(id, "knowledge")
+                old = self._old(id, "knowledge", source)
                 self.put(
                     replace(
                         old,
@@ -164,7 +168,7 @@ class MemoryBank:
                     )
                 )
             case SaveProcedural(id, content, outcome, source, when):
-                old = self._old(id, "procedural")
+                old = self._old(id, "procedural", source)
                 self.put(
                     replace(
                         old,
@@ -220,11 +224,13 @@ class MemoryBank:
             return None
         return normal if normal in self.entries else None
 
-    def _old(self, id: str, section: Section) -> Entry:
+    def _old(self, id: str, section: Section, source: str) -> Entry:
         known = self._known(id)
         if known is None:
             return Entry(section, normal_id(id), "")
         old = self.entries[known]
+        if old.source == "user" and source != "user":
+            raise ValueError(f"{known} was written by a person; save it under another id")
         if old.section == section:
             return old
         if section == "procedural":

@@ -92,6 +92,16 @@ def test_an_id_of_nothing_is_refused_by_save_and_ignored_by_delete(id: str) -> N
     assert bank_after(Delete(id)).entries == {}
 
 
+def test_what_a_person_wrote_is_not_saved_over_by_anybody_else() -> None:
+    bank = MemoryBank()
+    bank.apply(SaveKnowledge("port", "It is 8080.", source="user", when={"command": "serve*"}))
+    for op in (SaveKnowledge("port", "It is 9090."), SaveProcedural("port", "x", "failed")):
+        with pytest.raises(ValueError, match="port was written by a person"):
+            bank.apply(op)
+    bank.apply(SaveKnowledge("port", "It is 8081.", source="user"))
+    assert bank.entries["port"].content == "It is 8081."
+
+
 def test_the_watch_of_an_entry_outlives_a_new_content() -> None:
     bank = bank_after(
         SaveKnowledge("rule", "old", when={"command": "git push*"}), SaveKnowledge("rule", "new")
