@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from pmem.core.guard import Said
 from pmem.core.history import History
+from pmem.core.moment import Given
 from pmem.core.trajectory import Trajectory
 from pmem.core.watch import Watches
+
+if TYPE_CHECKING:
+    from pmem.session.thinking import Pending
+
+#: Reminders that a model is told of again.
+MAX_GIVEN = 8
 
 
 @dataclass
@@ -22,3 +31,7 @@ class Lane:
     #: Causes for which an action was put back: the same action proposed again goes through.
     held: set[str] = field(default_factory=set)
     opened: bool = False
+    #: What the agent was reminded of last.
+    given: deque[Given] = field(default_factory=lambda: deque(maxlen=MAX_GIVEN))
+    #: What a model came to and has not been said yet.
+    pending: Pending | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from pmem.core.bank import Entry, MemoryBank
@@ -26,8 +27,12 @@ def decision_record(
     before_step: int,
     now: float,
     milliseconds: float,
+    cost: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """One line of decisions.jsonl. `now` is in Unix seconds; a silence says why."""
+    """One line of decisions.jsonl. `now` is in Unix seconds; a silence says why.
+
+    `cost` is what a model's calls behind the candidate took.
+    """
     record: dict[str, Any] = {
         "before_step": before_step,
         "time": round(now, 3),
@@ -41,13 +46,17 @@ def decision_record(
         record["candidate"] = candidate.text
         record["reason"] = candidate.reason
         record["cause"] = candidate.cause
+        if candidate.form:
+            record["form"] = candidate.form
+    if cost is not None:
+        record["model"] = dict(cost)
     if isinstance(verdict, Reminder):
         cited = (moment.bank.get(id) for id in verdict.entries)
         record |= {
             "decision": "remind",
             "text": verdict.text,
             "entries": list(verdict.entries),
-            "delivery": str(answer.delivery),
+            "delivery": str(answer.delivery) if answer.delivery else "none",
             "channel": channel,
             "hold": answer.hold,
             "cited": [{"id": e.id, "content": e.content} for e in cited if e is not None],

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
-from pmem.core.bank import BankOp, MemoryBank
+from pmem.core.bank import BankOp, MemoryBank, UpdateStatus
 from pmem.core.decision import Decision, Delivery, Reminder, Silence, Trigger
 from pmem.core.event import (
     SILENT,
@@ -27,7 +27,7 @@ from pmem.core.event import (
 )
 from pmem.core.guard import guard
 from pmem.core.history import Facts
-from pmem.core.moment import Changed, Moment, unknown_changes
+from pmem.core.moment import Changed, Given, Moment, unknown_changes
 from pmem.core.quiet import Quiet
 from pmem.core.step import ACTING_KINDS, Action, Step
 from pmem.core.trajectory import Trajectory
@@ -37,6 +37,7 @@ from pmem.session.fold import attempt
 from pmem.session.lane import Lane
 from pmem.session.private import withheld
 from pmem.session.record import citations, decision_record
+from pmem.session.thinking import Pending, Thinking, silence_of, too_late, unspoken
 
 
 class BankHolder(Protocol):
@@ -81,11 +82,15 @@ class Channel:
 
 @dataclass(frozen=True)
 class Outside:
-    """All that a session needs from outside; the defaults serve a replay."""
+    """All that a session needs from outside; the defaults serve a replay.
+
+    `memory` answers at once, `thinking` is a model that takes its time.
+    """
 
     bank: BankHolder
     log: Log
     memory: MemoryAgent | None
+    thinking: Thinking | None = None
     redact: Callable[[str], str] = str
     is_private: Callable[[str], bool] = lambda command: False
     rule_files: Callable[[], Sequence[tuple[str, str]]] = tuple
@@ -117,6 +122,7 @@ class Session:
         interval: int = 5,
         window: int = 8,
         hold: str = "sure",
+        deliver: str = "both",
         first_number: int = 1,
     ) -> None:
         self.id = id
@@ -124,6 +130,7 @@ class Session:
         self.interval = interval
         self.window = window
         self.hold = hold
+        self.deliver = deliver
         self.task = outside.redact(task)
         self.outside = outside
         self.lanes: dict[str | None, Lane] = {}
@@ -133,6 +140,7 @@ class Session:
     def handle(self, event: Event, channel: Channel) -> Answer:
         """Take one event in and say what to answer: at most one reminder, mostly nothing."""
         self.outside.bank.refresh()
+        self.take_thoughts()
         match event:
             case Proposed(action, agent_id):
                 return self._proposed(self._lane(agent_id), self._clean_action(action), channel)
@@ -148,6 +156,21 @@ class Session:
                 return SILENT
             case Ended():
                 return SILENT
+
+    def take_thoughts(self) -> None:
+        """Take in what the model came to: its work on the bank now, its reminder with an event."""
+        thinking = self.outside.thinking
+        for pending in thinking.collect() if thinking is not None else ():
+            if pending.thought.ops:
+                self.outside.bank.apply(pending.thought.ops)
+            lane = self.lanes.get(pending.thought.lane)
+            why = silence_of(pending.thought) or ("" if lane else "its trajectory has ended")
+            if why or lane is None:
+                self._unspoken(pending, why)
+                continue
+            if lane.pending is not None:
+                self._unspoken(lane.pending, "a newer one took its place")
+            lane.pending = pending
 
     @property
     def new_entries(self) -> int:
@@ -196,6 +219,7 @@ class Session:
         ]
         if pulled is not None and self.outside.memory is not None:
             candidates.append(self._ask(moment))
+        candidates += self._think(lane, moment, channel, asks=pulled is not None)
         return self._deliver(lane, moment, candidates, channel, Delivery.BEFORE)
 
     def _finished(self, lane: Lane, message: str, channel: Channel) -> Answer:
@@ -204,16 +228,52 @@ class Session:
         candidates: list[Decision] = [f.reminder for f in lane.watches.finish(moment)]
         if self.outside.memory is not None:
             candidates.append(self._ask(moment))
+        candidates += self._think(lane, moment, channel, asks=True)
         return self._deliver(lane, moment, candidates, channel, Delivery.LATE)
 
     def _ask(self, moment: Moment) -> Decision:
         """Both phases of the paper: the bank is managed before anything is decided."""
         memory = self.outside.memory
         assert memory is not None
-        ops = memory.manage(moment)
+        self._keep(memory.manage(moment))
+        decision = memory.decide(replace(moment, bank=self.outside.bank.bank))
+        if isinstance(decision, Silence):
+            self._keep(decision.ops)
+        return decision
+
+    def _keep(self, ops: Sequence[BankOp]) -> None:
+        """Apply what the reflexes keep; the status is the model's where there is one."""
+        if self.outside.thinking is not None:
+            ops = [op for op in ops if not isinstance(op, UpdateStatus)]
         if ops:
             self.outside.bank.apply(ops)
-        return memory.decide(replace(moment, bank=self.outside.bank.bank))
+
+    def _think(
+        self, lane: Lane, moment: Moment, channel: Channel, *, asks: bool
+    ) -> Sequence[Decision]:
+        """Ask the model if `asks`; what it has come to for this lane, if that still holds."""
+        thinking = self.outside.thinking
+        if thinking is None:
+            return ()
+        if asks:
+            seen = replace(moment, window=lane.trajectory.window(3 * self.window))
+            compacts = moment.trigger is Trigger.COMPACTION
+            may_wait = channel.name != "shell"  # a prompt is never held back that long
+            thinking.ask(lane.agent_id, seen if compacts else moment, may_wait=may_wait)
+            self.take_thoughts()
+        if lane.pending is None:
+            return ()
+        why = too_late(lane.pending, moment, self.window)
+        if why:
+            self._unspoken(lane.pending, f"too late: {why}")
+            lane.pending = None
+            return ()
+        return (lane.pending.thought.decision,)
+
+    def _unspoken(self, pending: Pending, why: str) -> None:
+        self.outside.log.decision(
+            unspoken(pending, why, before_step=self._next_number, now=self.outside.clock())
+        )
 
     def _deliver(
         self,
@@ -231,15 +291,19 @@ class Session:
         verdict: Decision = next(
             (c for c in candidates if isinstance(c, Silence)), Silence("nothing to say")
         )
-        candidate = None
+        candidate, cost = None, None
         quiet = self.outside.quiet() if reminders else Quiet()
         for candidate in reminders:
             unwanted = quiet.refuses(candidate, self.id)
             verdict = Silence(unwanted) if unwanted else guard(candidate, moment, lane.said)
+            if lane.pending is not None and candidate is lane.pending.thought.decision:
+                cost, lane.pending = lane.pending.cost, None
             if isinstance(verdict, Reminder):
                 break
         answer = SILENT
-        if isinstance(verdict, Reminder):
+        if isinstance(verdict, Reminder) and self.deliver == "none":
+            lane.said.add(verdict, moment)
+        elif isinstance(verdict, Reminder):
             held = self._may_hold(lane, verdict, moment, channel)
             if held:
                 lane.held.add(verdict.cause)
@@ -247,6 +311,8 @@ class Session:
             lane.said.add(verdict, moment)
             self.outside.bank.cited.update(verdict.entries)
             lane.watches.spoke(verdict)
+            number = moment.last_step.number if moment.last_step else 0
+            lane.given.append(Given(number, verdict.text, str(delivery)))
             self.tally.reminders += 1
             self.tally.holds += held
             answer = Answer(verdict, held, delivery, citations(verdict, moment.bank))
@@ -262,6 +328,7 @@ class Session:
                 before_step=self._next_number,
                 now=self.outside.clock(),
                 milliseconds=(time.perf_counter() - began) * 1000,
+                cost=cost,
             )
         )
         return answer
@@ -293,9 +360,7 @@ class Session:
         lane.opened = True
         if self.outside.memory is None:
             return
-        ops = self.outside.memory.manage(self._moment(lane, Trigger.FIRST_STEP))
-        if ops:
-            self.outside.bank.apply(ops)
+        self._keep(self.outside.memory.manage(self._moment(lane, Trigger.FIRST_STEP)))
 
     def _moment(self, lane: Lane, why: Trigger, proposed: Action | None = None) -> Moment:
         return Moment(
@@ -310,6 +375,8 @@ class Session:
             project=self.project,
             session=self.id,
             changed_since=self.outside.changed_since,
+            given=lane.given,
+            watches=lane.watches.states(self.project) if self.outside.thinking is not None else {},
         )
 
     def _numbered(self, step: Step) -> Step:
