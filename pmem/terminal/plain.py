@@ -39,7 +39,7 @@ def run_plain(argv: Sequence[str], env: Mapping[str, str], cwd: str | None = Non
             if not os.WIFSTOPPED(status):
                 break
             os.kill(os.getpid(), signal.SIGSTOP)
-            child.send_signal(signal.SIGCONT)
+            os.kill(child.pid, signal.SIGCONT)
     child.returncode = os.waitstatus_to_exitcode(status)
     return exit_code(status)
 
@@ -94,7 +94,8 @@ class _PassingOn:
             self._early.append(number)
             return
         with contextlib.suppress(ProcessLookupError):
-            self._child.send_signal(number)
+            # Popen.send_signal would reap the program behind our waitpid.
+            os.kill(self._child.pid, number)
 
 
 def _shares_terminal() -> bool:

@@ -1,0 +1,83 @@
+"""Random bytes, sizes and signals: no byte lost, no hang, no traceback.
+
+PMEM_TEST_SECONDS makes the search longer (default: a few dozen examples).
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from rig import Rig, host, host_env
+
+#: Read at import: a fixture clears such variables for the tests.
+SECONDS = float(os.environ.get("PMEM_TEST_SECONDS", "0"))
+EXAMPLES = 25 if not SECONDS else 1_000_000
+
+#: In raw mode: sends back what it gets, notes what else happens to it, ends after `.end.`.
+PROGRAM = """
+import os, signal, sys, tty
+tty.setraw(0)
+for name in ("WINCH", "USR1", "USR2", "HUP", "QUIT"):
+    signal.signal(getattr(signal, "SIG" + name), lambda *_: None)
+os.write(1, b"<ready>")
+seen = b""
+while not seen.endswith(b".end."):
+    data = os.read(0, 65536)
+    seen = (seen + data)[-5:]
+    while data:
+        data = data[os.write(1, data):]
+sys.exit(11)
+"""
+
+event = st.one_of(
+    st.binary(min_size=1, max_size=2000),
+    st.binary(min_size=1, max_size=10).map(lambda part: part * 3000),
+    st.tuples(st.integers(0, 300), st.integers(0, 500)),
+    st.sampled_from([signal.SIGWINCH, signal.SIGUSR1, signal.SIGUSR2, signal.SIGHUP]),
+)
+
+
+@pytest.fixture(scope="module")
+def until() -> Iterator[float]:
+    yield time.monotonic() + SECONDS
+
+
+@settings(
+    max_examples=EXAMPLES,
+    deadline=None,
+    derandomize=not SECONDS,
+    suppress_health_check=list(HealthCheck),
+)
+@given(st.lists(event, max_size=12))
+def test_whatever_happens_every_byte_comes_back(
+    until: float, events: list[bytes | tuple[int, int] | signal.Signals]
+) -> None:
+    if SECONDS and time.monotonic() > until:
+        return
+    rig = Rig(host(sys.executable, "-c", PROGRAM), env=host_env())
+    try:
+        before = rig.settings
+        rig.expect("<ready>")
+        sent = b""
+        for event in events:
+            if isinstance(event, bytes):
+                data = event.replace(b".end.", b"")
+                rig.send(data)
+                sent += data
+            elif isinstance(event, tuple):
+                rig.resize(*event)
+            else:
+                os.kill(rig.process.pid, event)
+        rig.send(b".end.")
+        assert rig.wait(60) == 11
+        assert bytes(rig.output) == b"<ready>" + sent + b".end."
+        assert rig.settings == before
+    finally:
+        rig.close()
