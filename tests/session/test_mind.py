@@ -215,6 +215,7 @@ def test_it_is_dropped_when_the_work_has_gone_far_past_it() -> None:
     model = Gated(WRITES, SAYS, NOTHING)
     ring = Ring(model)
     ring.ran("make", "error: db.h is missing", 2)
+    model.arrived.acquire()
     for n in range(9):
         ring.session.handle(Proposed(Action("command", f"touch f{n}", cwd="/p")), HOOK)
         ring.ran(f"touch f{n}")
