@@ -18,7 +18,8 @@ from pmem.memory.rules.rule import Rule
 ID = "uncommitted-edits"
 #: Files told at most.
 MAX_FILES = 4
-_COMMITS = re.compile(r"\bgit commit\b")
+#: Files the entry lists at most.
+MAX_LISTED = 12
 
 
 def keep(moment: Moment) -> Sequence[BankOp]:
@@ -29,8 +30,10 @@ def keep(moment: Moment) -> Sequence[BankOp]:
     old = moment.bank.get(ID)
     if not files:
         return [Delete(ID)] if old is not None else []
-    told = ", ".join(f"{file_name(path)} ({steps(n, 'en')})" for path, n in files.items())
-    content = f"Edited in this session and not committed: {told}."
+    some = list(files.items())[-MAX_LISTED:]
+    told = ", ".join(f"{file_name(path)} ({steps(n[-3:], 'en')})" for path, n in some)
+    more = f" and {len(files) - len(some)} more files" if len(files) > len(some) else ""
+    content = f"Edited in this session and not committed: {told}{more}."
     if old is not None and old.content == content:
         return ()
     newest = max(number for numbers in files.values() for number in numbers)
@@ -66,22 +69,23 @@ def look(moment: Moment) -> Reminder | None:
 def _uncommitted(moment: Moment) -> dict[str, list[int]]:
     edits: list[Facts] = []
     for facts in back(moment, len(moment.history.facts)):
-        if (
-            facts.kind == "command"
-            and not (facts.failed or facts.refused)
-            and _COMMITS.search(facts.normal)
-        ):
-            if facts.cwd.startswith("/tmp") or "git init" in facts.normal:
-                continue  # a scratch repository
-            break
-        if facts.kind == "edit" and not (facts.failed or facts.refused):
+        if facts.failed or facts.refused:
+            continue
+        if facts.kind == "edit":
             edits.append(facts)
+        elif "git commit" in facts.normal and not _in_scratch(facts):
+            break
     files: dict[str, list[int]] = {}
     for facts in reversed(edits):
         path = target(facts.normal)
         if path.startswith("/") or "/" in path or "." in path:
             files.setdefault(path, []).append(facts.number)
     return files
+
+
+def _in_scratch(facts: Facts) -> bool:
+    """Whether a commit was made in a repository beside the project, for a trial."""
+    return facts.cwd.startswith("/tmp") or "git init" in facts.normal
 
 
 def _taken(command: str) -> tuple[str, ...] | None:

@@ -17,6 +17,7 @@ from pmem.memory.rules.rule import Rule
 ID = "open-ends"
 #: What was touched in the newest steps is still in use.
 IN_USE = 10
+_WORDS = ("git stash", "git worktree", " &", "kill", "fuser")
 _ENDS_JOBS = frozenset({"kill", "pkill", "killall", "fuser"})
 
 
@@ -65,6 +66,8 @@ def _open(moment: Moment) -> list[Open]:
     left: list[Open] = []
     for facts in moment.history.facts:
         if facts.kind != "command" or facts.failed or facts.refused:
+            continue
+        if not any(word in facts.normal for word in _WORDS):
             continue
         for part in parse(facts.normal):
             _take(part, facts, left)

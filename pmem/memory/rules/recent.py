@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import cache, lru_cache
 from itertools import islice
 
-from pmem.core.history import Facts
+from pmem.core.history import MAX_TEXT, Facts
 from pmem.core.moment import Moment
 from pmem.core.sight import edited_paths
 from pmem.memory.rules.phrases import data
@@ -30,6 +30,15 @@ def newest(moment: Moment) -> Facts | None:
 
 def target(text: str) -> str:
     """The file an edit or a read is about; for an editor that edits the open file, the lines."""
+    return _kept_target(text) if len(text) <= MAX_TEXT else _target(text)
+
+
+@lru_cache(maxsize=2048)
+def _kept_target(text: str) -> str:
+    return _target(text)
+
+
+def _target(text: str) -> str:
     lines = _LINES.match(text)
     if lines is not None:
         return lines[1]
