@@ -88,6 +88,8 @@ class ClaudeHooks:
 
     def answer(self, payload: bytes, answer: Answer) -> bytes:
         """The hook's stdout, b"" for silence."""
+        if answer.reminder is None:
+            return b""
         said = hook_json.read(payload)
         if answer.hold and said.get("hook_event_name") == "PreToolUse":
             self._calls.hold(hook_json.key(said), _proposed(said))

@@ -26,9 +26,11 @@ def read(payload: bytes) -> dict[str, Any]:
 
 
 def answer(said: Mapping[str, Any], given: Answer, context_events: Container[str]) -> bytes:
-    """The hook's stdout: a line for the human, and for the model where the event allows it."""
-    if given.reminder is None:
-        return b""
+    """The hook's stdout: a line for the human, and for the model where the event allows it.
+
+    `given` holds a reminder.
+    """
+    assert given.reminder is not None
     event = said.get("hook_event_name")
     told: dict[str, Any] = {"systemMessage": human_text(given)}
     if event == "PreToolUse" and given.hold:

@@ -6,7 +6,7 @@ a line in `registry.py` and a row in docs/agents.md.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
@@ -22,6 +22,8 @@ class Launch:
     env: Mapping[str, str] = field(default_factory=dict)
     #: One line for the user about what was done to reach the agent, empty if nothing.
     remark: str = ""
+    #: What is to be done when the agent has ended, before its private directory goes away.
+    after: Callable[[], None] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,5 +81,9 @@ class AgentAdapter(Protocol):
         ...
 
     def answer(self, payload: bytes, answer: Answer) -> bytes:
-        """The native answer for the hook's stdout; b"" for silence."""
+        """The native answer for the hook's stdout; b"" for silence.
+
+        It is asked after every event: where an agent drops what is said before an action, a
+        reminder waits for the action's result.
+        """
         ...

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 PLACES = {
     "claude": ("claude", "claude_code:CLAUDE_CODE"),
     "codex": ("codex", "codex_cli:CODEX_CLI"),
+    "gemini": ("gemini", "gemini_cli:GEMINI_CLI"),
     "qwen": ("qwen", "qwen_code:QWEN_CODE"),
     "scripted": ("pmem-scripted-agent", "scripted:SCRIPTED"),
     "generic": ("", "generic:GENERIC"),

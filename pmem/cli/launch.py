@@ -28,11 +28,15 @@ SHELL_PATIENCE = 0.5
 
 
 class Line(NamedTuple):
-    """A command line to run, what it adds to the environment, a remark for the user."""
+    """A command line to run, what it adds to the environment, a remark for the user.
+
+    `after` is done when the program has ended, before the session's directory goes away.
+    """
 
     argv: Sequence[str]
     env: Mapping[str, str] = MappingProxyType({})
     remark: str = ""
+    after: Callable[[], None] | None = None
 
 
 class Program(NamedTuple):
@@ -113,7 +117,7 @@ def known_agent(command: Sequence[str], agent: str, patience: float = 0.0) -> Pr
 
         hook = HookLine(hook_command(agent, seconds=patience or None))
         made = ADAPTERS[agent].launch(name, args, hook, run_dir)
-        return Line(made.argv, made.env, made.remark)
+        return Line(made.argv, made.env, made.remark, made.after)
 
     return Program(command, agent, prepare, patience=patience)
 
@@ -186,6 +190,8 @@ def start(environment: Environment, options: StartOptions, program: Program) -> 
     if environment.stderr_isatty and not quiet:
         report.start_line(line.remark)
     code = _run(environment, running, line, nonce if program.marks else None)
+    if line.after is not None:
+        line.after()
     report.end(code)
     if environment.stderr_isatty and not quiet:
         report.end_line()

@@ -14,7 +14,10 @@ import os
 import sys
 
 WIRE = b"pmem1"
+#: How long an agent is held up at most, in seconds.
 SECONDS = 0.5
+#: How many times as long an agent may take to write its payload: then it holds up itself.
+PATIENCE = 10
 
 
 def ask(path: str, token: str, agent: str, payload: bytes, seconds: float) -> bytes:
@@ -53,8 +56,9 @@ def limit(seconds: float) -> None:
 def main(argv: list[str]) -> None:
     """Carry one payload to the session process and its answer back."""
     seconds = float(argv[2]) if len(argv) > 2 else SECONDS
-    limit(seconds)
+    limit(seconds * PATIENCE)
     payload = read_all(0)
+    limit(seconds)
     answer = ask(os.environ["PMEM_SOCK"], os.environ["PMEM_TOKEN"], argv[1], payload, seconds)
     limit(0)  # a half-written answer would be worse than a late one
     while answer:

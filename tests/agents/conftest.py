@@ -33,6 +33,7 @@ from pmem.agents.protocol import AgentAdapter
 
 CLAUDE_VERSION = "2.1.332"
 CODEX_VERSION = "0.171.0"
+GEMINI_VERSION = "0.61.0"
 KEY = "sk-ant-api03-dummy-dummy-dummy-dummy-dummy-0000"
 
 
@@ -178,5 +179,44 @@ trust_level = "trusted"
             "SCRIPTED_KEY": "none",
         }
         return Bench(home, project, codex_program, env)
+
+    return bench
+
+
+@pytest.fixture(scope="session")
+def gemini_program() -> Path:
+    """The pinned Gemini CLI."""
+    return npm_installed("@google/gemini-cli", GEMINI_VERSION, "gemini")
+
+
+@pytest.fixture
+def gemini(gemini_program: Path, outside: Path) -> Callable[..., Bench]:
+    """A Gemini CLI of its own, talking to this model server, in a project that fails to build."""
+
+    def bench(model: Model, name: str = "a") -> Bench:
+        home, project = outside / name / "home", outside / name / "project"
+        (home / ".gemini").mkdir(parents=True)
+        project.mkdir()
+        (project / "Makefile").write_text(MAKEFILE)
+        settings = {
+            "security": {"auth": {"selectedType": "gemini-api-key"}},
+            "general": {"enableAutoUpdate": False, "enableAutoUpdateNotification": False},
+            "privacy": {"usageStatisticsEnabled": False},
+            "ui": {"theme": "Default", "hideTips": True},
+        }
+        (home / ".gemini" / "settings.json").write_text(json.dumps(settings))
+        trusted = {str(project): "TRUST_FOLDER"}
+        (home / ".gemini" / "trustedFolders.json").write_text(json.dumps(trusted))
+        env = {
+            "HOME": str(home),
+            "PATH": f"{gemini_program.parent}:/usr/local/bin:/usr/bin:/bin",
+            "SHELL": "/bin/bash",
+            "TERM": "xterm-256color",
+            "COLORTERM": "truecolor",
+            "LANG": "C.UTF-8",
+            "GOOGLE_GEMINI_BASE_URL": model.url,
+            "GEMINI_API_KEY": "none",
+        }
+        return Bench(home, project, gemini_program, env)
 
     return bench

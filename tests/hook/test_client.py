@@ -103,10 +103,17 @@ def test_a_session_that_never_answers_is_given_up(short_dir: Path) -> None:
     listener.close()
 
 
+def test_an_agent_slow_to_write_its_payload_is_heard(short_dir: Path) -> None:
+    listener = Listener(short_dir / "s", lambda request: b"answer")
+    line = f"(sleep 0.4; printf '{{}}') | {{ {hook_command('claude', seconds=0.2)}; }}"
+    assert run(line, b"", listener.path).stdout == b"answer"
+    listener.close()
+
+
 def test_an_agent_that_never_closes_its_end_is_given_up(short_dir: Path) -> None:
     listener = Listener(short_dir / "s", lambda request: b"answer")
     env = {"PMEM_SOCK": str(listener.path), "PMEM_TOKEN": "tok"}
-    line = hook_command("claude", seconds=0.1)
+    line = hook_command("claude", seconds=0.05)
     child = subprocess.Popen(
         ["/bin/sh", "-c", line], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=env
     )
