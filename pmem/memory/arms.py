@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -37,12 +37,14 @@ def arm_named(
     pure: bool = False,
     prompts: Path | None = None,
     timeout: float = 60.0,
+    redact: Callable[[str], str] = str,
 ) -> Arm:
     """The parts of an arm: `off`, `rules`, `scripted:FILE`, and with a model `selective`, `bank`,
     `always`, `advisor`.
 
     `pure` is the paper's own form of `selective`; `prompts` a directory whose texts replace
-    ours; `timeout` in seconds for one call of the model. Raises ValueError with a sentence.
+    ours; `timeout` in seconds for one call of the model; `redact` takes secrets out of what it is
+    sent. Raises ValueError with a sentence.
     """
     if name == "off":
         return Arm()
@@ -67,7 +69,7 @@ def arm_named(
     if pure and name != "selective":
         raise ValueError(f"pure is a form of the arm selective, not of {name}")
     style = PURE if pure else STYLES[name]
-    mind = ModelAgent(model, style, prompts=load_prompts(prompts), timeout=timeout)
+    mind = ModelAgent(model, style, prompts=load_prompts(prompts), timeout=timeout, redact=redact)
     return Arm(Rules() if name == "selective" and not pure else None, mind)
 
 

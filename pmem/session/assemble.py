@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pmem import __version__
 from pmem.core.redact import redact
-from pmem.memory.arms import memory_agent
+from pmem.session.arm import playing
 from pmem.session.changes import changed_since
 from pmem.session.private import private_commands
 from pmem.session.process import SessionConfig
@@ -18,7 +18,6 @@ from pmem.session.session import Outside, Session
 from pmem.store.bank_file import BankFile
 from pmem.store.quiet_file import QuietFile
 from pmem.store.session_log import SessionLog, new_session_id
-from pmem.store.settings import Settings
 
 
 def assemble(config: SessionConfig, env: Mapping[str, str]) -> tuple[Session, BankFile, SessionLog]:
@@ -37,10 +36,14 @@ def assemble(config: SessionConfig, env: Mapping[str, str]) -> tuple[Session, Ba
             "argv": [redact(word) for word in config.argv],
         },
     )
+    parts = playing(settings, project, env, keep=log.call, redact=redact)
+    if parts.note:
+        bank_file.notes.append(parts.note)
     outside = Outside(
         bank=bank_file,
         log=log,
-        memory=memory_agent(chosen(settings)),
+        memory=parts.memory,
+        thinking=parts.thinking,
         redact=redact,
         is_private=private_commands(settings.private),
         rule_files=RuleFiles(project.root, Path(config.cwd)).read,
@@ -52,15 +55,10 @@ def assemble(config: SessionConfig, env: Mapping[str, str]) -> tuple[Session, Ba
         id=session_id,
         project=str(project.root),
         task=config.task,
-        interval=settings.interval,
+        interval=1 if settings.pure else settings.interval,
         window=settings.window,
         hold=settings.hold,
+        deliver=settings.deliver,
+        name=parts.name,
     )
     return session, bank_file, log
-
-
-def chosen(settings: Settings) -> str:
-    """The memory agent by name: a scripted one plays in place of whatever the arm says."""
-    if settings.arm != "off" and settings.model.startswith("scripted:"):
-        return settings.model
-    return settings.arm

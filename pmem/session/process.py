@@ -151,12 +151,11 @@ def serve(
         complain=lambda text: complain(config.project.state, text),
         leash=leash,
     )
-    memory = session.outside.memory
     told = len(bank_file.notes)
     link.send(
         {
             "type": "ready",
-            "memory": memory.name if memory else "off",
+            "memory": session.name,
             "entries": len(bank_file.bank.entries),
             "note": " ".join(bank_file.notes),
         }
@@ -164,9 +163,12 @@ def serve(
     try:
         server.run(first)
     finally:
+        session.close()
         bank_file.close()
         log.close(bank_file.path)
-        note = " ".join([*bank_file.notes[told:], *log.notes])
+        thinking = session.outside.thinking
+        said = thinking.notes if thinking is not None else []
+        note = " ".join([*bank_file.notes[told:], *log.notes, *said])
         link.send({"type": "summary", **summary(session, config), "note": note})
         link.drain(1.0)
         link.close()

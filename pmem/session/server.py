@@ -56,6 +56,10 @@ class Server:
         self.clients: dict[socket.socket, tuple[bytearray, float]] = {}
         self.selector = selectors.DefaultSelector()
         self.running = True
+        self.thinking = session.outside.thinking
+        if self.thinking is not None:
+            self.thinking.given_up = lambda: link.ending
+            self.thinking.complain = complain
 
     def run(self, first: bytes = b"") -> None:
         """Serve; returns when the session is over. The bank is flushed by the caller.
@@ -67,6 +71,8 @@ class Server:
         self.listener.setblocking(False)
         self.selector.register(self.listener, selectors.EVENT_READ)
         self.selector.register(self.link, selectors.EVENT_READ)
+        if self.thinking is not None:
+            self.selector.register(self.thinking.mind, selectors.EVENT_READ)
         while self.running:
             self._watch_link()
             for key, _ in self.selector.select(self._patience()):
@@ -74,6 +80,8 @@ class Server:
                     self._accept()
                 elif key.fileobj is self.link:
                     self._link_ready()
+                elif self.thinking is not None and key.fileobj is self.thinking.mind:
+                    self.session.take_thoughts()
                 else:
                     assert isinstance(key.fileobj, socket.socket)
                     self._client_ready(key.fileobj)

@@ -124,8 +124,10 @@ class Session:
         hold: str = "sure",
         deliver: str = "both",
         first_number: int = 1,
+        name: str = "",
     ) -> None:
         self.id = id
+        self.name = name or (outside.memory.name if outside.memory is not None else "off")
         self.project = project
         self.interval = interval
         self.window = window
@@ -171,6 +173,12 @@ class Session:
             if lane.pending is not None:
                 self._unspoken(lane.pending, "a newer one took its place")
             lane.pending = pending
+
+    def close(self) -> None:
+        """The session is over: nobody waits for a model longer than a moment."""
+        if self.outside.thinking is not None:
+            self.outside.thinking.mind.close()
+            self.take_thoughts()
 
     @property
     def new_entries(self) -> int:

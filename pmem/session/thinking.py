@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pmem.core.decision import Reminder, Silence
 from pmem.core.moment import Moment
-from pmem.session.ledger import Ledger
-from pmem.session.mind import Mind, Thought, stale
+
+if TYPE_CHECKING:
+    from pmem.session.ledger import Ledger
+    from pmem.session.mind import Mind, Thought
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,4 +90,6 @@ def too_late(pending: Pending, moment: Moment, window: int) -> str:
     decision = pending.thought.decision
     if isinstance(decision, Reminder) and decision.whole:
         return ""
+    from pmem.session.mind import stale  # a session without a model does without it
+
     return stale(pending.thought, moment, window)

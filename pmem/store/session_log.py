@@ -21,6 +21,8 @@ from pmem.store.tidy import cut
 
 STEPS = "steps.jsonl"
 DECISIONS = "decisions.jsonl"
+#: The raw prompts and answers of a model behind the decisions.
+CALLS = "model.jsonl"
 #: Characters a step keeps of its observation, its action and its thought each.
 MAX_TEXT = 20_000
 
@@ -87,6 +89,11 @@ class SessionLog:
         """Record a memory step."""
         with self._telling():
             self._append(DECISIONS, record)
+
+    def call(self, record: Mapping[str, Any]) -> None:
+        """Keep a call of the model, as it was sent and answered."""
+        with self._telling():
+            self._append(CALLS, record)
 
     def close(self, bank: str | Path | None = None) -> None:
         """End the log, with a copy of the bank file beside it if there is one.
@@ -186,6 +193,12 @@ def read_steps(path: Path) -> Recording:
         except ValueError:
             bad += 1
     return Recording(header, steps, lines.torn + bad)
+
+
+def read_call(path: Path, number: int) -> dict[str, Any] | None:
+    """The raw record of one call of the model in a session's directory, None if it has none."""
+    found = (record for record in jsonl.Lines(path / CALLS) if record.get("n") == number)
+    return next(found, None)
 
 
 def read_decisions(path: Path) -> tuple[list[dict[str, Any]], int]:

@@ -32,6 +32,11 @@ class Settings:
     mode: str = "async"
     timeout: float = 60.0
     deliver: str = "both"
+    pure: bool = False
+    session_tokens: int = 2_000_000
+    session_money: float = 2.0
+    day_tokens: int = 10_000_000
+    day_money: float = 10.0
     quiet: bool = False
     record: bool = False
     private: tuple[str, ...] = ()

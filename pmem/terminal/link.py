@@ -52,6 +52,17 @@ class Link:
         """Whether queued bytes wait for the socket to become writable (then call `flush`)."""
         return bool(self._outgoing) and self.alive
 
+    @property
+    def ending(self) -> bool:
+        """Whether the peer is gone, or its word that it ends waits unread; takes nothing out."""
+        if self.lost:
+            return True
+        try:
+            waiting = self._socket.recv(1 << 16, socket.MSG_PEEK)
+        except OSError:
+            return False
+        return not waiting or b'"type": "end"' in waiting
+
     def fileno(self) -> int:
         """The descriptor to poll, -1 once the link is off."""
         return self._socket.fileno()

@@ -73,6 +73,7 @@ class ModelAgent:
         *,
         prompts: Mapping[str, str] | None = None,
         timeout: float = 60.0,
+        redact: Callable[[str], str] = str,
     ) -> None:
         self.model = model
         self.style = style
@@ -81,7 +82,11 @@ class ModelAgent:
         self.stopped = ""
         self.failure: ModelError | None = None
         self._prompts = Prompts(
-            prompts or load_prompts(), style, native_tools=model.native_tools, timeout=timeout
+            prompts or load_prompts(),
+            style,
+            native_tools=model.native_tools,
+            timeout=timeout,
+            redact=redact,
         )
         self._managed: _Managed | None = None
         self._trouble = ""

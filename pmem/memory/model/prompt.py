@@ -6,7 +6,7 @@ reads them from its cache; the second phase goes on in the first one's conversat
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from pmem.core.decision import Trigger
 from pmem.core.moment import Moment
@@ -31,15 +31,23 @@ class Prompts:
     """Makes the requests of one session for one style.
 
     `native_tools` says whether the model takes tools as such; it may turn out that it does not.
+    `redact` takes secrets out of what is sent.
     """
 
     def __init__(
-        self, texts: Mapping[str, str], style: Style, *, native_tools: bool, timeout: float
+        self,
+        texts: Mapping[str, str],
+        style: Style,
+        *,
+        native_tools: bool,
+        timeout: float,
+        redact: Callable[[str], str] = str,
     ) -> None:
         self.texts = texts
         self.style = style
         self.native_tools = native_tools
         self.timeout = timeout
+        self.redact = redact
         self._offered = tools(pure=style.pure)
 
     def manage(self, moment: Moment) -> Request:
@@ -80,8 +88,12 @@ class Prompts:
 
     def _opening(self, moment: Moment, asked: str) -> tuple[Message, ...]:
         return (
-            Message("user", shown.task(moment), cached=True),
-            Message("user", f"{self._news(moment)}\n\n{asked}", cached=not self.style.pure),
+            Message("user", self.redact(shown.task(moment)), cached=True),
+            Message(
+                "user",
+                f"{self.redact(self._news(moment))}\n\n{asked}",
+                cached=not self.style.pure,
+            ),
         )
 
     def _news(self, moment: Moment) -> str:
