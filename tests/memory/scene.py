@@ -22,7 +22,7 @@ class Scene:
 
     def __init__(
         self,
-        task: str = "",
+        task: str = "Make the shop work.",
         *,
         rules: Rules | None = None,
         bank: MemoryBank | None = None,

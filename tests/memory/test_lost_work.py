@@ -29,12 +29,6 @@ def test_it_is_told_which_files_would_go(command: str) -> None:
     assert "src/cart.js (step 1), src/pay.js (step 2)" in said.text and not said.sure
 
 
-def test_of_one_file_only_that_one() -> None:
-    scene = edited()
-    text = spoken(scene.proposes("git checkout -- src/pay.js"), scene).text
-    assert "pay.js" in text and "cart.js" not in text
-
-
 @pytest.mark.parametrize(
     "command",
     [
@@ -42,7 +36,8 @@ def test_of_one_file_only_that_one() -> None:
         "git stash && npm test; git stash pop",
         "git checkout -b fix",
         "git restore --staged src/pay.js",
-        "git checkout -- README.md",
+        "git checkout -- src/pay.js",
+        "git restore src/pay.js",
         "git reset src/pay.js",
         "git log --grep 'git stash'",
     ],

@@ -95,3 +95,12 @@ def test_looking_into_it_or_writing_it_anew_is_fine() -> None:
     assert silent(cut_off().proposes("node export.js > rows.csv"))
     whole = cut_off().ran("node export.js > rows.csv", "")
     assert silent(whole.proposes("node import.js rows.csv"))
+
+
+def test_a_person_at_a_shell_knows_what_they_looked_up() -> None:
+    scene = (
+        Scene("").ran("which node", "/usr/bin/node\n").ran("jq .", "bash: jq: command not found\n")
+    )
+    for n in range(4):
+        scene.read(f"src/{n}.js")
+    assert silent(scene.proposes("which node")) and silent(scene.proposes("jq ."))

@@ -77,7 +77,10 @@ class Rules:
 
     def decide(self, moment: Moment) -> Decision:
         """What the first rung finds, or silence."""
+        for_agent = bool(moment.task or moment.user_messages)
         for rule in self.rules:
+            if rule.agents_only and not for_agent:
+                continue
             found = rule.look(moment)
             if found is not None:
                 return found

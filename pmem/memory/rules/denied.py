@@ -79,4 +79,4 @@ def _lets() -> re.Pattern[str]:
     return re.compile("|".join(data("causes")["lets"]))
 
 
-RULE = Rule("denied", look, keep)
+RULE = Rule("denied", look, keep, agents_only=True)

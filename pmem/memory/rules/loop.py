@@ -101,4 +101,4 @@ def _negative() -> re.Pattern[str]:
     return re.compile("|".join(data("causes")["negative"]), re.I)
 
 
-RULE = Rule("loop", look)
+RULE = Rule("loop", look, agents_only=True)

@@ -41,16 +41,13 @@ def keep(moment: Moment) -> Sequence[BankOp]:
 
 
 def look(moment: Moment) -> Reminder | None:
-    """Silent where the same line brings them back, and for files of others."""
+    """Silent where the same line brings them back, and where files are named: that is meant."""
     action = moment.proposed
     if action is None or action.kind != "command":
         return None
-    taken = _taken(action.text)
-    if taken is None or moment.bank.get(ID) is None:
+    if not _takes_all(action.text) or moment.bank.get(ID) is None:
         return None
     files = _uncommitted(moment)
-    if taken:
-        files = {p: n for p, n in files.items() if any(_names(path, p) for path in taken)}
     if not files:
         return None
     lang = task_language(moment)
@@ -88,28 +85,29 @@ def _in_scratch(facts: Facts) -> bool:
     return facts.cwd.startswith("/tmp") or "git init" in facts.normal
 
 
-def _taken(command: str) -> tuple[str, ...] | None:
-    """The paths a line takes edits away from, () for all, None if it takes none away."""
+def _takes_all(command: str) -> bool:
+    """Whether a line takes all edits out of the working tree, and does not bring them back."""
     if re.search(r"\bgit stash (?:pop|apply)\b", command):
-        return None
-    for part in parse(command):
-        words = part.words
-        if len(words) < 2 or words[0] != "git":
-            continue
-        rest = [w for w in words[2:] if not w.startswith("-")]
-        if words[1] == "stash" and (len(words) == 2 or words[2] in ("push", "save", "-u", "-a")):
-            return tuple(rest[1:]) if words[2:3] == ("push",) else ()
-        if words[1] == "reset" and "--hard" in words:
-            return ()
-        if words[1] == "checkout" and ("--" in words or "." in rest):
-            return tuple(p for p in words[words.index("--") + 1 :]) if "--" in words else ()
-        if words[1] == "restore" and "--staged" not in words:
-            return () if "." in rest else tuple(rest)
-    return None
+        return False
+    return any(_takes(part.words) for part in parse(command))
 
 
-def _names(path: str, edited: str) -> bool:
-    return path in (".", "./") or edited == path or edited.endswith("/" + path.removeprefix("./"))
+def _takes(words: tuple[str, ...]) -> bool:
+    if len(words) < 2 or words[0] != "git":
+        return False
+    named = [w for w in words[2:] if not w.startswith("-")]
+    match words[1]:
+        case "stash":
+            if len(words) == 2 or words[2] in ("-u", "-a", "save"):
+                return True
+            return words[2] == "push" and len(named) <= 1
+        case "reset":
+            return "--hard" in words
+        case "checkout":
+            return "." in named or (named == [] and "-f" in words)
+        case "restore":
+            return "." in named and "--staged" not in words
+    return False
 
 
 RULE = Rule("lost_work", look, keep)

@@ -95,4 +95,4 @@ def _patterns() -> tuple[re.Pattern[str], ...]:
     return tuple(re.compile(p) for p in data("tools")["missing"])
 
 
-RULE = Rule("missing_tool", look, keep)
+RULE = Rule("missing_tool", look, keep, agents_only=True)

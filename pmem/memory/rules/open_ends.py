@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -18,6 +19,11 @@ ID = "open-ends"
 #: What was touched in the newest steps is still in use.
 IN_USE = 10
 _WORDS = ("git stash", "git worktree", " &", "kill", "fuser")
+_RUNS_ON = re.compile(
+    r"\b(?:background|servers?|serv(?:e|ing|ice|ices)|daemon|port \d|start|launch|keep running)\b"
+    r"|백그라운드|서버|서비스|띄워|バックグラウンド|サーバ|サービス|起動|后台|服务|启动",
+    re.I,
+)
 _ENDS_JOBS = frozenset({"kill", "pkill", "killall", "fuser"})
 
 
@@ -49,10 +55,12 @@ def look(moment: Moment) -> Reminder | None:
         return None
     now = moment.last_step.number if moment.last_step is not None else 0
     lately = [f.normal for f in moment.history.facts if f.number > now - IN_USE]
+    wanted = _wanted(moment)
     left = [
         o
         for o in _open(moment)
         if o.step <= now - IN_USE and not any(o.name and o.name in text for text in lately)
+        if not (o.what == "job" and wanted)
     ]
     if not left:
         return None
@@ -60,6 +68,12 @@ def look(moment: Moment) -> Reminder | None:
     told = ", ".join(f"{quoted(o.command)} ({steps([o.step], lang)})" for o in left[-3:])
     text = phrase(f"open_{left[-1].what}", lang, left=told)
     return Reminder(text, (ID,), reason=RULE.name, cause=f"open:{left[-1].what}:{left[-1].step}")
+
+
+def _wanted(moment: Moment) -> bool:
+    """Whether the user speaks of something that is to run on."""
+    texts = (moment.task, *(text for _, text in moment.user_messages))
+    return any(_RUNS_ON.search(text) for text in texts)
 
 
 def _open(moment: Moment) -> list[Open]:
@@ -98,4 +112,4 @@ def _close(what: str, left: list[Open]) -> None:
             return
 
 
-RULE = Rule("open_ends", look, keep)
+RULE = Rule("open_ends", look, keep, agents_only=True)

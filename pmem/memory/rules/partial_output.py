@@ -82,4 +82,4 @@ def _id(path: str) -> str:
     return entry_id("partial", path)
 
 
-RULE = Rule("partial_output", look, keep)
+RULE = Rule("partial_output", look, keep, agents_only=True)

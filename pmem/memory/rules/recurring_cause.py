@@ -113,4 +113,4 @@ def _changed(facts: Facts, before: Facts) -> bool:
     return facts.change - own > before.change
 
 
-RULE = Rule("recurring_cause", look)
+RULE = Rule("recurring_cause", look, agents_only=True)

@@ -106,4 +106,4 @@ def _id(part: str) -> str:
     return entry_id("fact", part)
 
 
-RULE = Rule("rediscovery", look, keep)
+RULE = Rule("rediscovery", look, keep, agents_only=True)

@@ -24,3 +24,5 @@ class Rule:
     name: str
     look: Callable[[Moment], Reminder | None]
     keep: Callable[[Moment], Sequence[BankOp]] = _keeps_nothing
+    #: Said to an agent at work on a task only: a person who types in a shell knows.
+    agents_only: bool = False

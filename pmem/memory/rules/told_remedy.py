@@ -31,7 +31,7 @@ def keep(moment: Moment) -> Sequence[BankOp]:
         if found is None:
             continue
         hint = normal_form(found["run"].strip())
-        if hint and hint != facts.normal and "<" not in hint and len(hint) <= 100:
+        if hint and hint != facts.normal and len(hint) <= 100 and not _aside().search(hint):
             content = (
                 f"{quoted(facts.normal)} failed at step {facts.number}; its output says to run"
                 f" `{hint}`."
@@ -72,8 +72,13 @@ def _patterns() -> tuple[re.Pattern[str], ...]:
     return tuple(re.compile(p, re.I | re.M) for p in data("causes")["hints"])
 
 
+@cache
+def _aside() -> re.Pattern[str]:
+    return re.compile("|".join(data("causes")["asides"]), re.I)
+
+
 def _id(command: str) -> str:
     return entry_id("hint", command)
 
 
-RULE = Rule("told_remedy", look, keep)
+RULE = Rule("told_remedy", look, keep, agents_only=True)
