@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 ACTIVE = "PMEM_ACTIVE"
 #: Values of PMEM that switch everything off.
 OFF = frozenset({"off", "0", "no", "false"})
-#: The arms that need no model.
-EMBEDDED = frozenset({"off", "rules"})
+#: How much longer than the model a hook waits in sync mode, in seconds.
+SYNC_MARGIN = 2.0
 #: How long a shell waits for memory, in seconds: what is typed ahead may already be prohibited.
 SHELL_PATIENCE = 0.5
 
@@ -77,7 +77,17 @@ def launch(
         become(command, environment.env, environment.cwd)
     if agent == "generic":
         return start(environment, options, unknown_program(command))
+    patience = max(patience, waiting(environment, options))
     return start(environment, options, known_agent(command, agent, patience))
+
+
+def waiting(environment: Environment, options: StartOptions) -> float:
+    """How long a hook may have to wait for a model, in seconds: 0 but in sync mode."""
+    project = project_of(environment, options.directory, code=Exit.OURS)
+    settings = settings_of(environment, project, options.flags(), code=Exit.OURS)
+    if settings.mode != "sync" or settings.arm in ("off", "rules"):
+        return 0.0
+    return settings.timeout + SYNC_MARGIN
 
 
 def located(environment: Environment, command: Sequence[str], agent: str) -> Sequence[str]:
@@ -113,11 +123,13 @@ def known_agent(command: Sequence[str], agent: str, patience: float = 0.0) -> Pr
     def prepare(run_dir: Path, nonce: str) -> Line:
         from pmem.agents.protocol import HookLine
         from pmem.agents.registry import ADAPTERS
-        from pmem.hook.line import hook_command
+        from pmem.hook.line import HOOKED, hook_command
 
-        hook = HookLine(hook_command(agent, seconds=patience or None))
+        hook = HookLine(
+            hook_command(agent, seconds=patience or None), timeout=max(10, round(patience) + 5)
+        )
         made = ADAPTERS[agent].launch(name, args, hook, run_dir)
-        return Line(made.argv, made.env, made.remark, made.after)
+        return Line(made.argv, {**made.env, HOOKED: agent}, made.remark, made.after)
 
     return Program(command, agent, prepare, patience=patience)
 
@@ -208,17 +220,17 @@ def configure(
     settings = settings_of(environment, project, options.flags(), code=Exit.OURS)
     if settings.off:
         return None
-    if settings.arm not in EMBEDDED and not settings.model.startswith("scripted:"):
-        raise Trouble(
-            f"the arm {settings.arm} needs a model, which this pmem cannot call yet",
-            "use --arm rules",
-            Exit.USAGE,
-        )
     if not (options.quiet or settings.quiet):
         for remark in settings.remarks:
             environment.say(remark)
         if project.remark and environment.stderr_isatty:
             environment.say(project.remark)
+    if settings.arm not in ("off", "rules"):
+        from pmem.cli.consent import settled
+
+        quiet = bool(options.quiet or settings.quiet)
+        yes = bool(options.yes)
+        settings = settled(environment, project, settings, yes=yes, quiet=quiet)
     return SessionConfig(
         project=project,
         settings=settings,

@@ -24,6 +24,8 @@ from pmem.cli.options import start_options, start_options_given
 COMMANDS = {
     "run": "pmem.cli.run",
     "shell": "pmem.cli.run",
+    "attach": "pmem.cli.attach",
+    "detach": "pmem.cli.attach",
     "bank": "pmem.cli.bank",
     "log": "pmem.cli.log",
     "status": "pmem.cli.status",

@@ -85,7 +85,7 @@ def is_agent(pid: int, agent: str) -> bool:
         with open(f"/proc/{pid}/cmdline", "rb") as file:  # noqa: PTH123
             words = [os.fsdecode(word) for word in file.read().split(b"\0")]
     except OSError:
-        words = os.popen(f"ps -o args= -p {pid}").read().split()
+        words = os.popen(f"ps -ww -o args= -p {pid}").read().split()
     names = {word.rpartition("/")[2] for word in words[:3]}
     return any(name == agent or name.partition(".")[0] == agent for name in names)
 
@@ -132,9 +132,10 @@ def main(argv: "list[str]") -> None:
     """Carry one payload to the agent's session, or start it."""
     if os.environ.get(HOOKED) or os.environ.get("PMEM", "").strip().lower() in OFF:
         return
-    limit(SECONDS)
     agent, parent = argv[1], int(argv[2])
+    limit(SECONDS * 10)  # the agent may take its time to write
     payload = read_all(0)
+    limit(SECONDS)
     if "PMEM_SOCK" in os.environ:  # typed in a shell under pmem: its session is the one
         found: tuple[str, str] | None = os.environ["PMEM_SOCK"], os.environ["PMEM_TOKEN"]
     else:

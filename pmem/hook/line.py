@@ -10,6 +10,8 @@ from pathlib import Path
 CLIENT = Path(__file__).resolve().with_name("client.py")
 #: The client of an attached project; its path marks a hook line as pmem's.
 ATTACHED = CLIENT.with_name("attached.py")
+#: Set for an agent that pmem started, so that the hook of an attached project is silent in it.
+HOOKED = "PMEM_HOOKED"
 
 
 def hook_command(
