@@ -27,6 +27,7 @@ Examples:
   pmem config interval 10        for this project, in .pmem/pmem.toml
   pmem config --user quiet true  for all your projects
   pmem config --unset interval
+  pmem config consent yes        let the model that is set be asked in this project
 
 What is said last wins: default, the user's config.toml, the project's pmem.toml, PMEM_* in the
 environment (PMEM_INTERVAL=10), an option of run or shell."""
@@ -50,6 +51,9 @@ def config(
     """Show the settings, show one, or change one."""
     from pmem.store.knobs import KNOBS
 
+    if key == "consent":
+        _consent(environment, project_of(environment, directory), value, unset=unset)
+        return
     if key is not None and key not in KNOBS:
         near = get_close_matches(key, KNOBS, n=1)
         hint = f"did you mean {near[0]}?" if near else "pmem config shows all"
@@ -67,6 +71,33 @@ def config(
         environment.write(words(getattr(settings, key)))
     else:
         _show(environment, settings)
+
+
+def _consent(environment: Environment, project: Project, value: str | None, *, unset: bool) -> None:
+    """Show, give or take back the yes to the model of the settings. It lies in the user's state."""
+    from pmem.cli.consent import explained, say_yes
+    from pmem.store.consent import consented, decline, refuse
+
+    settings = settings_of(environment, project)
+    if unset:
+        refuse(project)
+        environment.say("nothing is said about any model here; you will be asked")
+        return
+    if value not in (None, "yes", "no"):
+        raise click.UsageError(f"consent must be yes or no, not {value!r}")
+    if not settings.model:
+        raise Trouble("there is no model to say yes to", "pmem config model anthropic:NAME")
+    if value is None:
+        given = consented(project, settings.model, settings.base_url)
+        environment.write("yes" if given else "no")
+    elif value == "yes":
+        say_yes(environment, project, settings)
+        for line in explained(environment, settings):
+            environment.write_words(line)
+        environment.say(f"{settings.model} may be asked in this project")
+    else:
+        decline(project, settings.model, settings.base_url)
+        environment.say(f"{settings.model} is not asked in this project")
 
 
 def change(

@@ -29,6 +29,7 @@ Examples:
   pmem log                       the newest session's steps, and what was said between them
   pmem log 20261130-114207       another one, by (the beginning of) its id; pmem status has them
   pmem log --decisions           every decision, the silent ones too, and why
+  pmem log --call 3              the raw prompt and answer behind a model's decision
   pmem log -f                    as it happens, in another terminal
   pmem log --json | tail -n 1    one step a line
 
@@ -36,6 +37,9 @@ With --json a step is the neutral line that replay reads; with --decisions it is
 )
 @click.argument("session", required=False)
 @click.option("--decisions", is_flag=True, help="What was decided instead of what was done.")
+@click.option(
+    "--call", type=click.IntRange(min=1), metavar="N", help="A model's raw prompt and answer."
+)
 @click.option("--follow", "-f", is_flag=True, help="Go on until the session ends.")
 @json_option
 @directory_option
@@ -44,6 +48,7 @@ def log(
     environment: Environment,
     session: str | None,
     decisions: bool,
+    call: int | None,
     follow: bool,
     as_json: bool,
     directory: str | None,
@@ -57,6 +62,9 @@ def log(
     if place is None:
         environment.say("nothing was recorded here yet; start with: pmem run CMD, or pmem shell")
         return
+    if call is not None:
+        show_call(environment, place, call, as_json=as_json)
+        return
     lines = Lines(environment)
     for step, decision in records(place, decisions=decisions, both=not as_json, follow=follow):
         if as_json:
@@ -66,6 +74,32 @@ def log(
         elif decision is not None:
             environment.write(lines.decision(decision) if decisions else lines.said(decision))
         environment.stdout.flush()
+
+
+def show_call(environment: Environment, place: Path, number: int, *, as_json: bool) -> None:
+    """A call of the session's model as it was sent and answered. Raises Trouble for no such one."""
+    from pmem.cli.tables import write_json
+    from pmem.core.text import clean
+    from pmem.store.session_log import read_call
+
+    record = read_call(place if place.is_dir() else place.parent, number)
+    if record is None:
+        raise Trouble(
+            f"the session has no call {number}", "pmem log --decisions names them", Exit.MISSING
+        )
+    if as_json:
+        write_json(environment, record)
+        return
+    parts = [f"--- {record.get('model')} {record.get('phase')}: system", str(record["system"])]
+    for message in record["messages"]:
+        parts.append(f"--- {message['role']}")
+        parts += [f"result: {result}" for result in message.get("results", ())]
+        parts.append(str(message["text"]))
+        parts += [f"call: {name} {arguments}" for name, arguments in message.get("calls", ())]
+    parts.append(f"--- answer, after {record.get('seconds')} s")
+    parts += [f"call: {name} {arguments}" for name, arguments in record.get("calls", ())]
+    parts.append(str(record.get("answer", record.get("error", ""))))
+    environment.write(clean("\n".join(parts)))
 
 
 def find_session(

@@ -60,6 +60,7 @@ class Lines:
             why += f" [{decision.get('reason', '')}; {decision.get('delivery')}{held}]"
         elif decision.get("candidate"):
             why += f": {decision['candidate']}"
+        why += _cost(decision.get("model"))
         style = YELLOW if reminds else GREY
         first = self._paint(head, GREY) + self._paint(kind.rstrip(), style)
         if self.width == UNBOUNDED:
@@ -81,6 +82,17 @@ class Lines:
 
     def _paint(self, text: str, style: str) -> str:
         return f"\x1b[{style}m{text}\x1b[0m" if style and text and self.colour else text
+
+
+def _cost(model: Any) -> str:
+    """What a model's calls behind a decision took: `(calls 3, 4; 5,120 tokens, …)`."""
+    if not isinstance(model, Mapping):
+        return ""
+    tokens = sum(int(model.get(k) or 0) for k in ("input", "output", "cache_read", "cache_write"))
+    calls = ", ".join(str(n) for n in model.get("calls") or ())
+    money = f", ${model['money']:.4f}" if model.get("money") else ""
+    seconds = float(model.get("ms") or 0) / 1000
+    return f" (call {calls or '-'}; {tokens:,} tokens{money}, {seconds:.1f} s)"
 
 
 def _flat(text: str) -> str:

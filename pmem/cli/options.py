@@ -24,6 +24,10 @@ class StartOptions(NamedTuple):
     hold: str | None = None
     interval: int | None = None
     window: int | None = None
+    model: str | None = None
+    mode: str | None = None
+    pure: bool | None = None
+    yes: bool | None = None
 
     def over(self, other: StartOptions) -> StartOptions:
         """These options, and the other's where nothing is said here."""
@@ -38,6 +42,9 @@ class StartOptions(NamedTuple):
             "hold": self.hold,
             "interval": self.interval,
             "window": self.window,
+            "model": self.model,
+            "mode": self.mode,
+            "pure": self.pure,
         }
         return {name: value for name, value in named.items() if value is not None}
 

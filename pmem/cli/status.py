@@ -10,6 +10,7 @@ import click
 from pmem.cli.environment import Environment
 from pmem.cli.options import directory_option, json_option
 from pmem.cli.project import opened_bank, settings_of
+from pmem.cli.spent import in_words, of_model
 from pmem.cli.words import ago, count, shown
 
 if TYPE_CHECKING:
@@ -31,8 +32,12 @@ Examples:
 @click.pass_obj
 def status(environment: Environment, as_json: bool, directory: str | None) -> None:
     """Show the project, the settings that matter, the bank's size, and the sessions here."""
+    from pmem.store.consent import consented
+    from pmem.store.places import state_home
     from pmem.store.sessions import list_sessions
+    from pmem.store.spending import Spending
 
+    spending = Spending(state_home(environment.env)[0])
     with opened_bank(environment, directory) as bank_file:
         project, bank = bank_file.project, bank_file.bank
         settings = settings_of(environment, project)
@@ -45,6 +50,10 @@ def status(environment: Environment, as_json: bool, directory: str | None) -> No
             "interval": settings.interval,
             "window": settings.window,
             "hold": settings.hold,
+            "model": settings.model,
+            "mode": settings.mode,
+            "consent": consented(project, settings.model, settings.base_url),
+            "today": dict(zip(("tokens", "money"), spending.total(), strict=True)),
             "knowledge": len(bank.knowledge),
             "procedural": len(bank.procedural),
             "sessions": [session(s) for s in sessions],
@@ -79,6 +88,7 @@ def session(info: SessionInfo) -> dict[str, Any]:
         "reminders": len(reminders),
         "holds": sum(1 for d in reminders if d.get("hold")),
         "silences": sum(1 for d in decisions if d.get("decision") == "silent"),
+        **({"model": taken} if (taken := of_model(decisions)) else {}),
     }
 
 
@@ -93,6 +103,12 @@ def _show(environment: Environment, told: dict[str, Any], bank: str) -> None:
         "memory": f"{told['arm']} · interval {told['interval']} · window {told['window']}"
         f" · hold {told['hold']}",
     }
+    if told["model"]:
+        asked = "" if told["consent"] else " · not asked: pmem config consent yes"
+        facts["model"] = (
+            f"{told['model']} · {told['mode']} · today {told['today']['tokens']:,} tokens,"
+            f" ${told['today']['money']:.2f}{asked}"
+        )
     for name, value in facts.items():
         table.add_row(text(name, "dim"), text(value))
     for n, one in enumerate(told["sessions"]):
@@ -107,6 +123,8 @@ def _show(environment: Environment, told: dict[str, Any], bank: str) -> None:
         line = text(one["id"], "bold" if one["live"] else "")
         line.append("  " + " · ".join(words), "green" if one["live"] else "dim")
         table.add_row(label, line)
+        if "model" in one:
+            table.add_row(text(""), text("  " + in_words(one["model"]), "dim"))
     if not told["sessions"]:
         table.add_row(text("sessions", "dim"), text("none yet"))
     show(environment, table)

@@ -1,0 +1,241 @@
+"""A model behind a run, from the command line: consent, sync and async, limits, what is shown."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pmem.store.project import find_project
+from pmem.store.session_log import read_decisions
+from pmem.store.sessions import list_sessions
+
+FACT = "db.h comes from libdb-dev, which is not installed (step 1)."
+TOLD = "make failed at step 1: db.h is in libdb-dev, not installed."
+#: Plays the action agent: its build fails, it looks around, it hears what it hears.
+AGENT = """\
+import json, os, subprocess, sys
+
+def tell(event):
+    done = subprocess.run(["/bin/sh", "-c", os.environ["PMEM_HOOK"]], input=json.dumps(event),
+                          capture_output=True, text=True)
+    told = json.loads(done.stdout)["reminder"] if done.stdout else ""
+    print(event["event"], event.get("step", {}).get("action", ""), "->", told.split(chr(10))[0],
+          flush=True)
+    return bool(told)
+
+def step(command, output, code):
+    return tell({"event": "observed", "step": {"kind": "command", "action": command,
+                 "observation": output, "exit_code": code, "cwd": os.getcwd()}})
+
+tell({"event": "user", "text": "make the build pass"})
+step("make", "main.c:3: fatal error: db.h: No such file", 2)
+for n in range(200):
+    if step(f"ls part{n}", f"part{n}", 0) or "--once" in sys.argv:
+        break
+"""
+#: Plays the memory agent as a program.
+MODEL = f"""\
+#!/bin/sh
+prompt=$(cat)
+printf '%s\\n' "$PMEM_PHASE" >> "$LOG"
+case "$PMEM_PHASE" in
+manage)
+  case "$prompt" in
+  *"fatal error: db.h"*)
+    cat <<'X'
+<tool_call>
+{{"name": "memory_save_knowledge", "arguments": {{"id": "db", "content": "{FACT}"}}}}
+</tool_call>
+X
+  ;;
+  *) echo "<no_intervention/>" ;;
+  esac ;;
+decide)
+  case "$prompt" in
+  *"Reminders so far"*) echo "<no_intervention/>" ;;
+  *"fatal error: db.h"*) echo '<context_for_action entries="db">{TOLD}</context_for_action>' ;;
+  *) echo "<no_intervention/>" ;;
+  esac ;;
+esac
+"""
+
+
+class Bench:
+    """A project, an agent that plays, and a model that plays."""
+
+    def __init__(self, project: Path, tmp_path: Path) -> None:
+        self.project = project
+        self.log = tmp_path / "asked"
+        self.agent = tmp_path / "agent.py"
+        self.agent.write_text(AGENT)
+        self.model = tmp_path / "model.sh"
+        self.model.write_text(MODEL)
+        self.model.chmod(0o755)
+
+    def pmem(
+        self, *args: str, env: dict[str, str] | None = None
+    ) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "pmem", *args],
+            cwd=self.project,
+            env={**os.environ, "LOG": str(self.log), **(env or {})},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+
+    def play(self, *options: str, once: bool = False, **env: str) -> str:
+        """The scripted agent under memory; what it printed."""
+        code = (
+            "from pmem.cli.launch import launch; from pmem.cli.environment import Environment;"
+            "from pmem.cli.options import StartOptions; import sys, json;"
+            "sys.exit(launch(Environment.of_process(), json.loads(sys.argv[1]),"
+            " StartOptions(**json.loads(sys.argv[2])), agent='scripted'))"
+        )
+        command = [sys.executable, str(self.agent), *(["--once"] if once else [])]
+        given: dict[str, Any] = dict(option.split("=", 1) for option in options)
+        if given.pop("yes", None):
+            given["yes"] = True
+        done = subprocess.run(
+            [sys.executable, "-c", code, json.dumps(command), json.dumps(given)],
+            cwd=self.project,
+            env={**os.environ, "LOG": str(self.log), **env},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+        assert done.returncode == 0, done.stderr
+        self.words = done.stderr
+        return done.stdout
+
+    @property
+    def asked(self) -> list[str]:
+        return self.log.read_text().split() if self.log.exists() else []
+
+    @property
+    def decisions(self) -> list[dict[str, Any]]:
+        project = find_project(self.project, os.environ)
+        return read_decisions(list_sessions(project)[0].path)[0]
+
+
+@pytest.fixture
+def bench(project: Path, tmp_path: Path) -> Bench:
+    return Bench(project, tmp_path)
+
+
+def heard(printed: str) -> list[str]:
+    return [line for line in printed.splitlines() if "[MEMORY REMINDER]" in line]
+
+
+def test_without_a_yes_no_model_is_asked_and_one_line_says_how(bench: Bench) -> None:
+    printed = bench.play(f"model=command:{bench.model}", once=True)
+    assert bench.asked == [] and heard(printed) == []
+    assert "rules only" in bench.words and "pmem config consent yes" in bench.words
+
+
+def test_with_sync_the_reminder_comes_with_the_failing_step_itself(bench: Bench) -> None:
+    printed = bench.play(f"model=command:{bench.model}", "yes=1", "mode=sync", once=True)
+    [line] = heard(printed)
+    assert line == f"observed make -> [MEMORY REMINDER] {TOLD}"
+    assert "manage" in bench.asked and "decide" in bench.asked
+    listed = json.loads(bench.pmem("bank", "list", "--json").stdout)
+    assert listed["knowledge"][0]["content"] == FACT
+
+
+def test_with_async_it_comes_with_a_later_event_and_nobody_waited(bench: Bench) -> None:
+    printed = bench.play(f"model=command:{bench.model}", "yes=1")
+    [line] = heard(printed)
+    assert "observed ls part" in line and TOLD in line
+
+
+def test_a_yes_holds_for_the_next_run(bench: Bench) -> None:
+    model = f"command:{bench.model}"
+    assert bench.pmem("config", "model", model).returncode == 0
+    assert bench.pmem("config", "consent").stdout == "no\n"
+    said = bench.pmem("config", "consent", "yes")
+    assert "may be asked" in said.stderr and "It is sent the task" in said.stderr
+    assert bench.pmem("config", "consent").stdout == "yes\n"
+    assert heard(bench.play("mode=sync", once=True))
+    bench.pmem("config", "consent", "no")
+    assert not heard(bench.play("mode=sync", once=True))
+
+
+def test_calls_tokens_and_the_raw_prompt_are_shown(bench: Bench) -> None:
+    bench.play(f"model=command:{bench.model}", "yes=1", "mode=sync", once=True)
+    [session] = json.loads(bench.pmem("status", "--json").stdout)["sessions"]
+    assert session["model"]["calls"] == len(bench.asked)
+    assert 0 < session["model"]["silence"] < 1
+    shown = bench.pmem("log", "--decisions").stdout
+    number = next(d["model"]["calls"][-1] for d in bench.decisions if d["decision"] == "remind")
+    assert f"{number};" in shown
+    raw = bench.pmem("log", "--call", str(number)).stdout
+    assert "fatal error: db.h" in raw and TOLD in raw and "When to speak" in raw
+    assert bench.pmem("log", "--call", "999").returncode == 1
+
+
+def test_nothing_that_looks_like_a_secret_is_sent_or_kept(bench: Bench) -> None:
+    token = "ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"
+    (bench.project / "AGENTS.md").write_text(f"Use the token {token} for pushes.\n")
+    bench.model.write_text("#!/bin/sh\ncat >> \"$LOG\"; echo '<no_intervention/>'\n")
+    bench.play(f"model=command:{bench.model}", "yes=1", "mode=sync", once=True)
+    assert "for pushes" in bench.log.read_text()
+    assert token not in bench.log.read_text()
+    state = find_project(bench.project, os.environ).state
+    assert all(
+        token not in p.read_text("utf-8", "replace") for p in state.rglob("*") if p.is_file()
+    )
+
+
+def test_at_the_limit_one_line_and_rules_only(bench: Bench) -> None:
+    (bench.project / ".git").mkdir()
+    play = {"replies": [{"text": "<no_intervention/>", "times": 0}]}
+    script = bench.project / "play.json"
+    script.write_text(json.dumps(play))
+    bench.play(f"model=scripted:{script}", "mode=sync", once=True, PMEM_SESSION_TOKENS="5")
+    assert sum("model" in d for d in bench.decisions) == 1
+
+
+@pytest.mark.parametrize(
+    ("model", "words"),
+    [("command:/nowhere/model", "cannot run"), ("anthropic:claude-x", "there is no key")],
+)
+def test_a_model_that_cannot_be_asked_is_told_and_rules_go_on(
+    bench: Bench, model: str, words: str
+) -> None:
+    bench.play(f"model={model}", "yes=1", "mode=sync", once=True)
+    assert any(words in d.get("verdict", "") for d in bench.decisions)
+    assert words in bench.words
+
+
+def test_an_arm_without_a_model_says_what_to_do(bench: Bench) -> None:
+    done = bench.pmem("run", "--arm", "selective", "--", "true")
+    assert done.returncode == 2
+    assert "needs a model" in done.stderr and "--model" in done.stderr
+
+
+def test_a_model_that_hangs_holds_neither_the_agent_nor_the_end(bench: Bench) -> None:
+    bench.model.write_text('#!/bin/sh\necho $$ > "$LOG"; exec sleep 300\n')
+    assert "observed make" in bench.play(f"model=command:{bench.model}", "yes=1", once=True)
+    if bench.log.exists():
+        assert gone(int(bench.log.read_text()))
+
+
+def gone(pid: int) -> bool:
+    """Whether a process ends within ten seconds."""
+    end = time.monotonic() + 10
+    while time.monotonic() < end:
+        try:
+            os.kill(pid, 0)
+        except ProcessLookupError:
+            return True
+        time.sleep(0.05)
+    return False
