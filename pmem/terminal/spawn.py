@@ -86,9 +86,13 @@ def spawn_in_pty(
             os.chdir(cwd)
         execute(path, argv, env)
 
+    class Pty(ptyprocess.PtyProcess):  # type: ignore[misc]
+        def setwinsize(self, rows: int, columns: int) -> None:
+            """The child has set the whole size, pixels too; less would be a change to it."""
+
     class Spawn(pexpect.spawn):  # type: ignore[type-arg]
         def _spawnpty(self, args: Sequence[str], **options: Any) -> Any:
-            return ptyprocess.PtyProcess.spawn(args, pass_fds=inherited, **options)
+            return Pty.spawn(args, pass_fds=inherited, **options)
 
     try:
         # pexpect replaces argv[0] by a path and cuts a lone command at its spaces, so the child

@@ -34,8 +34,8 @@ def silent(message: Mapping[str, Any]) -> None:
     """The session that never says anything."""
 
 
-def winsize(rows: int, columns: int) -> bytes:
-    return struct.pack("HHHH", rows, columns, 0, 0)
+def winsize(rows: int, columns: int, pixels: tuple[int, int] = (0, 0)) -> bytes:
+    return struct.pack("HHHH", rows, columns, *pixels)
 
 
 class Rig:
@@ -48,6 +48,7 @@ class Rig:
         env: Mapping[str, str] | None = None,
         rows: int = 24,
         columns: int = 80,
+        pixels: tuple[int, int] = (0, 0),
         link: socket.socket | None = None,
         answer: Answer | None = silent,
         attributes: Callable[[list[Any]], None] | None = None,
@@ -56,7 +57,7 @@ class Rig:
         stdin: int | None = None,
     ) -> None:
         self.master, slave = pty.openpty()
-        fcntl.ioctl(slave, termios.TIOCSWINSZ, winsize(rows, columns))
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, winsize(rows, columns, pixels))
         if attributes is not None:
             settings = termios.tcgetattr(slave)
             attributes(settings)

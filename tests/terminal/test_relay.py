@@ -279,12 +279,12 @@ def test_a_program_that_stops_itself_stops_pmem_and_goes_on_with_fg(
     rig.expect("up ")
     rig.expect("Stopped")
     rig.expect(r"\$ ")
-    assert rig.settings == before  # the shell has its terminal back
+    rig.until(lambda: rig.settings == before)  # the shell has its terminal back
     rig.resize(30, 90)
     rig.line("fg; echo ended $?")
     rig.expect("again 30 90 ")
     rig.expect("ended 5")
-    assert rig.settings == before
+    rig.until(lambda: rig.settings == before)
 
 
 @pytest.mark.parametrize("name", ["TERM", "HUP", "INT", "QUIT", "USR1", "USR2"])
@@ -394,3 +394,24 @@ def test_while_nothing_happens_no_time_is_spent(under_pmem: Start) -> None:
     before = stat.read_text().rpartition(")")[2].split()[11:13]
     rig.for_a_while(1.5)
     assert stat.read_text().rpartition(")")[2].split()[11:13] == before
+
+
+def test_a_program_hears_of_no_resize_that_did_not_happen(under_pmem: Start) -> None:
+    program = (
+        "import os, signal, time\n"
+        "signal.signal(signal.SIGWINCH, lambda *_: os.write(1, b'resized'))\n"
+        "time.sleep(1)"
+    )
+    rig = under_pmem(PYTHON, "-c", program, pixels=(640, 480))
+    assert rig.wait() == 0
+    assert bytes(rig.output) == b""
+
+
+def test_the_size_in_pixels_is_passed_on(under_pmem: Start) -> None:
+    program = (
+        "import fcntl, struct, termios\n"
+        "print(struct.unpack('HHHH', fcntl.ioctl(0, termios.TIOCGWINSZ, bytes(8))))"
+    )
+    rig = under_pmem(PYTHON, "-c", program, pixels=(640, 480))
+    assert rig.wait() == 0
+    assert bytes(rig.output) == b"(24, 80, 640, 480)\r\n"
