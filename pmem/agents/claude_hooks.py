@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections import OrderedDict
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -41,6 +42,9 @@ EVENTS = {
 #: Events whose answer may carry text to the model. Stop is none: it would run on for ever.
 CONTEXT_EVENTS = frozenset({*TOOL_EVENTS, "PostToolBatch", "UserPromptSubmit", "SessionStart"})
 
+#: What a compaction is told as; its observation is the summary.
+COMPACTED = "[the conversation was compacted; the agent goes on from this summary]"
+
 _EXIT = re.compile(r"Exit code (\d+)(?:\n|$)")
 _TASK = re.compile(r"<task-notification>.*</task-notification>", re.DOTALL)
 _SUMMARY_EXIT = re.compile(r"exit code (-?\d+)")
@@ -49,13 +53,24 @@ _SUMMARY_EXIT = re.compile(r"exit code (-?\d+)")
 class ClaudeHooks:
     """Reads one Claude Code's payloads; remembers what Post events leave out."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, imports: bool = True) -> None:
         self._calls = Calls()
+        #: Conversations whose past is known; None: nobody asks for it.
+        self._known: set[str] | None = set() if imports else None
         self._background: OrderedDict[str, Action] = OrderedDict()
 
     def events(self, payload: bytes) -> list[Event]:
-        """The events in one payload. Raises ValueError if it is not a JSON object."""
+        """The events in one payload. Raises ValueError if it is not a JSON object.
+
+        The first one of a conversation that began without pmem tells its past as well.
+        """
         said = hook_json.read(payload)
+        past = self._past(said)
+        if past and said.get("hook_event_name") != "SessionStart":
+            return [Started("resume", None, past), *self._events(said)]
+        return self._events(said, past)
+
+    def _events(self, said: dict[str, Any], past: tuple[Step, ...] = ()) -> list[Event]:
         agent, lane = said.get("agent_id"), hook_json.lane(said)
         match said.get("hook_event_name"):
             case "PreToolUse":
@@ -74,11 +89,11 @@ class ClaudeHooks:
                 return self._prompt(str(said.get("prompt") or ""), agent)
             case "SessionStart":
                 how = said.get("source")
-                return [Started(how if how in ("resume", "clear", "compact") else "startup", agent)]
+                known = ("resume", "clear", "compact")
+                return [Started(how if how in known else "startup", agent, past)]
             case "PostCompact":
                 summary = excerpt(str(said.get("compact_summary") or ""))
-                what = "[the conversation was compacted; the agent goes on from this summary]"
-                return [Observed(Step(0, "compaction", what, summary, agent_id=agent))]
+                return [Observed(Step(0, "compaction", COMPACTED, summary, agent_id=agent))]
             case "Stop":
                 message = str(said.get("last_assistant_message") or "")
                 return [*self._given_up(said, turn_over=True), Finished(message, agent)]
@@ -94,6 +109,22 @@ class ClaudeHooks:
         if answer.hold and said.get("hook_event_name") == "PreToolUse":
             self._calls.hold(hook_json.key(said), _proposed(said))
         return hook_json.answer(said, answer, CONTEXT_EVENTS)
+
+    def _past(self, said: Mapping[str, Any]) -> tuple[Step, ...]:
+        """What happened in a conversation before its first event."""
+        conversation = str(said.get("session_id") or "")
+        if self._known is None or conversation in self._known:
+            return ()
+        self._known.add(conversation)
+        transcript = said.get("transcript_path")
+        if not isinstance(transcript, str) or said.get("source") == "clear":
+            return ()
+        from pmem.agents.claude_transcript import past
+
+        steps = past(transcript, but=said.get("tool_use_id"))
+        if steps and steps[-1].kind == "user" and steps[-1].observation == said.get("prompt"):
+            steps.pop()  # what this very event tells
+        return tuple(steps)
 
     # -- calls ------------------------------------------------------------------------------
 

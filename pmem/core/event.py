@@ -15,10 +15,15 @@ from pmem.core.step import Action, Step
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """The agent opened, resumed or cleared its conversation."""
+    """The agent opened, resumed or cleared its conversation, or goes on after a compaction.
+
+    `past` are the steps of a conversation that is resumed, as far as they are not known yet:
+    unnumbered, oldest first, the user's words among them.
+    """
 
     how: Literal["startup", "resume", "clear", "compact"] = "startup"
     agent_id: str | None = None
+    past: tuple[Step, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

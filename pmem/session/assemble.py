@@ -16,6 +16,7 @@ from pmem.session.process import SessionConfig
 from pmem.session.rule_files import RuleFiles
 from pmem.session.session import Outside, Session
 from pmem.store.bank_file import BankFile
+from pmem.store.calls import recorded_calls
 from pmem.store.quiet_file import QuietFile
 from pmem.store.session_log import SessionLog, new_session_id
 
@@ -49,6 +50,7 @@ def assemble(config: SessionConfig, env: Mapping[str, str]) -> tuple[Session, Ba
         rule_files=RuleFiles(project.root, Path(config.cwd)).read,
         changed_since=partial(changed_since, project.root),
         quiet=QuietFile(project.state).read,
+        recorded=partial(recorded_calls, project.state, but=session_id),
     )
     session = Session(
         outside,

@@ -31,6 +31,8 @@ class Lane:
     #: Causes for which an action was put back: the same action proposed again goes through.
     held: set[str] = field(default_factory=set)
     opened: bool = False
+    #: The digest after a compaction: "due" until the agent can be told, "told" until the summary.
+    compaction: str = ""
     #: What the agent was reminded of last.
     given: deque[Given] = field(default_factory=lambda: deque(maxlen=MAX_GIVEN))
     #: What a model came to and has not been said yet.

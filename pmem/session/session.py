@@ -8,7 +8,7 @@ same ring over a recorded run.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
@@ -96,6 +96,8 @@ class Outside:
     rule_files: Callable[[], Sequence[tuple[str, str]]] = tuple
     changed_since: Callable[[float], Changed] = unknown_changes
     quiet: Callable[[], Quiet] = Quiet
+    #: Which of these calls, by their ids, an earlier session recorded.
+    recorded: Callable[[Sequence[str]], Container[str]] = frozenset
     clock: Callable[[], float] = time.time
 
 
@@ -152,9 +154,13 @@ class Session:
                 return self._said_by_user(self._lane(agent_id), text, channel)
             case Finished(message, agent_id):
                 return self._finished(self._lane(agent_id), message, channel)
-            case Started(how, agent_id):
-                if how == "clear":
+            case Started(how, agent_id, past):
+                if how == "clear" or past:
                     self.lanes.pop(agent_id, None)
+                if past:
+                    self._catch_up(self._lane(agent_id), past)
+                if how == "compact":
+                    return self._compacted(self._lane(agent_id), channel)
                 return SILENT
             case Ended():
                 return SILENT
@@ -212,12 +218,53 @@ class Session:
         step = Step(0, "user", "", text, agent_id=lane.agent_id, started=self.outside.clock())
         return self._take_in(lane, self._numbered(step), channel)
 
-    def _take_in(self, lane: Lane, step: Step, channel: Channel) -> Answer:
-        repeated = step.kind == "command" and bool(lane.history.attempts(step.proposed))
-        first = not lane.trajectory.recent
+    def _catch_up(self, lane: Lane, past: Sequence[Step]) -> None:
+        """Take in what was done before pmem was there; nothing is said to that.
+
+        What an earlier session recorded is in the bank already.
+        """
+        spoken = [step.observation for step in past if step.kind == "user"]
+        if not self.task and spoken:
+            self.task = lane.trajectory.task = self.outside.redact(spoken[0])
+            self.outside.log.describe(task=self.task)
+        self._open(lane)
+        known = self.outside.recorded([step.call_id for step in past if step.call_id])
+        for step in past:
+            if step.kind == "command" and self.outside.is_private(step.action):
+                step = withheld(step)
+            step = self._numbered(step)
+            facts = self._record(lane, step)
+            lane.watches.observed(step, facts, self._moment(lane, Trigger.INTERVAL))
+            if step.call_id not in known:
+                self._fold(step, facts)
+        if self.outside.memory is not None:
+            self._keep(self.outside.memory.manage(self._moment(lane, Trigger.USER_MESSAGE)))
+
+    def _compacted(self, lane: Lane, channel: Channel) -> Answer:
+        """The agent goes on from a summary: what it must not lose is told, once a compaction."""
+        self._open(lane)
+        lane.compaction = "" if lane.compaction == "due" else "told"
+        return self._deliver(
+            lane,
+            self._moment(lane, Trigger.COMPACTION),
+            self._digest(self._moment(lane, Trigger.COMPACTION)),
+            channel,
+            Delivery.BEFORE,
+        )
+
+    def _digest(self, moment: Moment) -> list[Decision]:
+        return [self.outside.memory.decide(moment)] if self.outside.memory is not None else []
+
+    def _record(self, lane: Lane, step: Step) -> Facts:
         facts = lane.history.observe(step)
         lane.trajectory.append(step)
         self.outside.log.step(step)
+        return facts
+
+    def _take_in(self, lane: Lane, step: Step, channel: Channel) -> Answer:
+        repeated = step.kind == "command" and bool(lane.history.attempts(step.proposed))
+        first = not lane.trajectory.recent
+        facts = self._record(lane, step)
         self.tally.steps += step.kind in ACTING_KINDS
         self._fold(step, facts)
         pulled = trigger(facts, first=first, repeated=repeated, interval=self.interval)
@@ -228,6 +275,12 @@ class Session:
         if pulled is not None and self.outside.memory is not None:
             candidates.append(self._ask(moment))
         candidates += self._think(lane, moment, channel, asks=pulled is not None)
+        if step.kind == "compaction":  # the digest goes where the agent reads it: with `Started`,
+            lane.compaction = "" if lane.compaction == "told" else "due"
+            return SILENT
+        if lane.compaction == "due":  # or with the next event, where there is none
+            lane.compaction = ""
+            candidates[:0] = self._digest(replace(moment, trigger=Trigger.COMPACTION))
         return self._deliver(lane, moment, candidates, channel, Delivery.BEFORE)
 
     def _finished(self, lane: Lane, message: str, channel: Channel) -> Answer:

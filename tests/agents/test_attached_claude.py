@@ -83,7 +83,7 @@ def test_the_bare_agent_gets_its_reminder_and_its_steps_are_recorded_from_the_fi
     played = model(SCRIPT)
     bench = attached(played)
     assert status(bench) == ""
-    done = bench.run([bench.program, *ARGS])
+    done = bench.run([str(bench.program), *ARGS])
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("It does not build.")
     assert counts(played) == [0, 0, 0, 0, 1]
@@ -113,7 +113,7 @@ def test_two_agents_side_by_side_have_a_session_each_and_one_bank(
     bench = attached(model(SCRIPT))
     both = [
         subprocess.Popen(
-            [bench.program, *ARGS],
+            [str(bench.program), *ARGS],
             cwd=bench.project,
             env=bench.env,
             stdin=subprocess.DEVNULL,
@@ -140,7 +140,7 @@ def test_with_pmem_removed_the_agent_works_on_and_says_nothing_of_it(
     whole = local.read_text()
     for gone in (sys.executable, "/pmem/hook/attached.py"):
         local.write_text(whole.replace(gone, "/gone" + gone))
-        done = bench.run([bench.program, *ARGS])
+        done = bench.run([str(bench.program), *ARGS])
         assert (done.returncode, done.stderr) == (0, "")
         assert done.stdout.startswith("It does not build.")
     local.write_text(whole)
@@ -152,7 +152,7 @@ def test_with_pmem_removed_the_agent_works_on_and_says_nothing_of_it(
 def test_switched_off_it_leaves_the_agent_alone(model: StartModel, attached: MakeBench) -> None:
     played = model(SCRIPT)
     bench = attached(played)
-    bench.run([bench.program, *ARGS], {"PMEM": "off"})
+    bench.run([str(bench.program), *ARGS], {"PMEM": "off"})
     assert set(counts(played)) == {0}
     assert not (bench.project / ".pmem").exists()
 
@@ -178,7 +178,7 @@ def test_with_its_session_killed_the_agent_goes_on_and_gets_a_new_one(
     played = model([{"shell": "touch here; sleep 3"}, *SCRIPT])
     bench = attached(played)
     with subprocess.Popen(
-        [bench.program, *ARGS],
+        [str(bench.program), *ARGS],
         cwd=bench.project,
         env=bench.env,
         stdin=subprocess.DEVNULL,
@@ -200,7 +200,7 @@ def test_with_its_session_killed_the_agent_goes_on_and_gets_a_new_one(
 def test_an_agent_killed_takes_its_session_along(model: StartModel, attached: MakeBench) -> None:
     bench = attached(model([{"shell": "touch here; sleep 30"}, {"text": "Done."}]))
     agent = subprocess.Popen(
-        [bench.program, *ARGS],
+        [str(bench.program), *ARGS],
         cwd=bench.project,
         env=bench.env,
         stdin=subprocess.DEVNULL,
@@ -237,7 +237,7 @@ def test_a_foreign_memory_directory_is_left_alone(model: StartModel, attached: M
     bench = attached(played)
     (bench.project / ".pmem").mkdir()
     (bench.project / ".pmem" / "theirs").write_text("x")
-    done = bench.run([bench.program, *ARGS])
+    done = bench.run([str(bench.program), *ARGS])
     assert done.stdout.startswith("It does not build.")
     assert [p.name for p in (bench.project / ".pmem").iterdir()] == ["theirs"]
     shutil.rmtree(Path(bench.env["XDG_RUNTIME_DIR"]) / "pmem")

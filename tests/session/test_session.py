@@ -2,76 +2,15 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Sequence
-from typing import Any
-
 import pytest
+from rings import BROKEN, BUILD, HOOK, SHELL, Kept, Recorder, ran, ring, wants
 
-from pmem.core.bank import BankOp, SaveKnowledge
-from pmem.core.decision import Decision, Delivery, Reminder, Silence, Trigger
-from pmem.core.event import Answer, Finished, Observed, Proposed, Started, UserMessage
-from pmem.core.moment import Changed, Moment
-from pmem.core.redact import redact
-from pmem.core.step import Action, Step
+from pmem.core.decision import Delivery, Reminder, Silence, Trigger
+from pmem.core.event import Answer, Finished, Started, UserMessage
+from pmem.core.moment import Changed
 from pmem.memory.rules import Rules
-from pmem.session.in_memory import BankInMemory, LogInMemory
 from pmem.session.private import private_commands
-from pmem.session.session import Channel, Outside, Session
 from pmem.session.shell_intake import take
-
-HOOK = Channel("hook:test", can_hold=True)
-SHELL = Channel("shell")
-BUILD = "sh build.sh"
-BROKEN = "src/main.c:4: error: expected ';' before 'return'\nmake: *** [all] Error 1\n"
-
-
-class Kept(BankInMemory, LogInMemory):
-    """A bank in memory and a log in lists: the ring without files."""
-
-    def __init__(self) -> None:
-        BankInMemory.__init__(self)
-        LogInMemory.__init__(self)
-
-
-class Recorder:
-    """A memory agent that keeps the moments it is shown and says what it is told to."""
-
-    name = "recorder"
-
-    def __init__(self, say: Callable[[Moment], Decision] | None = None) -> None:
-        self.say = say or (lambda moment: Silence("told to"))
-        self.managed: list[Moment] = []
-
-    def manage(self, moment: Moment) -> Sequence[BankOp]:
-        self.managed.append(moment)
-        return [SaveKnowledge("port", "The server listens on port 8080 (step 1).")]
-
-    def decide(self, moment: Moment) -> Decision:
-        return self.say(moment)
-
-
-def ring(memory: Any, kept: Kept, **options: Any) -> Session:
-    ticks = itertools.count(1000.0)
-    outside = Outside(
-        bank=kept,
-        log=kept,
-        memory=memory,
-        redact=redact,
-        rule_files=options.pop("rule_files", tuple),
-        changed_since=options.pop("changed_since", lambda since: Changed.NO),
-        is_private=options.pop("is_private", lambda command: False),
-        clock=lambda: next(ticks),
-    )
-    return Session(outside, id="20260102-030405-test", project="/p", **options)
-
-
-def ran(command: str, output: str = "", code: int = 0, **more: Any) -> Observed:
-    return Observed(Step(0, "command", command, output, exit_code=code, cwd="/p", **more))
-
-
-def wants(command: str) -> Proposed:
-    return Proposed(Action("command", command, cwd="/p"))
 
 
 def test_steps_are_numbered_recorded_and_folded_into_the_bank() -> None:

@@ -10,6 +10,7 @@ from pmem.core.moment import Moment
 from pmem.memory.rules import (
     claim,
     denied,
+    digest,
     failing_edit,
     known_remedy,
     loop,
@@ -33,6 +34,7 @@ from pmem.memory.rules.rule import Rule
 
 #: What is surest stands first; a step gets one reminder at most.
 LADDER: tuple[Rule, ...] = (
+    digest.RULE,
     prohibition.RULE,
     refused.RULE,
     repeated_failure.RULE,

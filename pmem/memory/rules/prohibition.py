@@ -25,7 +25,7 @@ def keep(moment: Moment) -> Sequence[BankOp]:
     if moment.trigger not in (Trigger.FIRST_STEP, Trigger.USER_MESSAGE, Trigger.COMPACTION):
         return ()
     ops: list[BankOp] = []
-    current = {id: (source, c) for source, id, c in _all(moment)}
+    current = {id: (source, c) for source, id, c in in_force(moment)}
     for id, (source, constraint) in current.items():
         content = _said(source, constraint, "en")
         old = moment.bank.get(id)
@@ -46,7 +46,7 @@ def look(moment: Moment) -> Reminder | None:
     runs = moment.proposed.kind == "command"
     words = run_by(moment.proposed.text) if runs else []
     paths = sight(moment.proposed, moment.project).written
-    for source, id, constraint in _all(moment):
+    for source, id, constraint in in_force(moment):
         broken = [p for p in constraint.commands if any(p.matches(w) for w in words)]
         touched = any(_covers(glob, path) for glob in constraint.paths for path in paths)
         if not (broken or touched) or moment.bank.get(id) is None:
@@ -68,7 +68,7 @@ def look(moment: Moment) -> Reminder | None:
     return None
 
 
-def _all(moment: Moment) -> Iterator[tuple[str, str, Constraint]]:
+def in_force(moment: Moment) -> Iterator[tuple[str, str, Constraint]]:
     """Every prohibition with its source and the id of its entry; the user's words come first."""
     texts = [("user", text) for _, text in moment.user_messages if text != moment.task]
     texts.append(("task", moment.task))
