@@ -174,7 +174,6 @@ __pmem_last() {
     __pmem_judge_unsaved
     __pmem_install
     __pmem_mark A
-    __pmem_at_prompt=1
 }
 
 # Run at the top level (a function would not see the user's trap): sets our DEBUG trap in front
@@ -241,14 +240,18 @@ fi
 # Puts our hooks where they were, if something has thrown them out.
 __pmem_install() {
     local first='{ __pmem_first; } 2>/dev/null'
-    local last='{ __pmem_last; eval "$__pmem_arm"; } 2>/dev/null'
+    local last='{ __pmem_last; eval "$__pmem_arm"; __pmem_at_prompt=1; } 2>/dev/null'
     __pmem_install_ps0
     if [[ -n ${__bp_imported-}${bash_preexec_imported-} ]]; then
         # bash-preexec takes whatever comes after its own prompt command for a command.
         __pmem_keeps_status=''
         case " ${precmd_functions[*]-} " in
             *' __pmem_first '*' __pmem_last '*) ;;
-            *) precmd_functions=(__pmem_first ${precmd_functions[@]+"${precmd_functions[@]}"} __pmem_last) ;;
+            *)
+                precmd_functions=(
+                    __pmem_first ${precmd_functions[@]+"${precmd_functions[@]}"} __pmem_last
+                )
+                ;;
         esac
     elif [[ -n ${__pmem_keeps_status-} ]]; then
         case "${PROMPT_COMMAND[*]-}" in

@@ -61,6 +61,7 @@ def run_in_pty(
     nonce: str | None = None,
     *,
     recorder: Recorder | None = None,
+    patience: float = 0.0,
     stdin: int = 0,
     stdout: int = 1,
 ) -> int:
@@ -68,7 +69,8 @@ def run_in_pty(
 
     Returns its exit code, 128 + n if signal n ended it, 127 or 126 (with a word on stderr) if
     it cannot be started. With a `nonce` the program is a shell whose marks are turned into
-    messages on `link` and taken out of the stream, and banners are put into it.
+    messages on `link` and taken out of the stream, and banners are put into it; `patience` is
+    how long an answer may take, in seconds, where that is more than can be felt.
     """
     terminal = Terminal(stdin, stdout)
     try:
@@ -80,7 +82,7 @@ def run_in_pty(
                 return problem.exit_code
             relay = Relay(terminal, signals, child, link, recorder)
             if nonce is not None and link is not None:
-                relay.watch_commands(link, nonce)
+                relay.watch_commands(link, nonce, patience)
             try:
                 return relay.run()
             finally:
@@ -119,11 +121,11 @@ class Relay:
         self._drained = 0
         self._hung_up = 0.0
 
-    def watch_commands(self, link: Link, nonce: str) -> None:
+    def watch_commands(self, link: Link, nonce: str, patience: float = 0.0) -> None:
         """Read the marks of a shell that knows `nonce` and put banners into its output."""
         from pmem.terminal.stream import ShellStream
 
-        self._stream = ShellStream(link, nonce, self._draw)
+        self._stream = ShellStream(link, nonce, self._draw, patience)
         self._modes = self._stream.modes
 
     def run(self) -> int:
@@ -133,8 +135,8 @@ class Relay:
         self._resize()  # it may have changed while the program started
         while not self._finished():
             ready = self._poller.wait(self._prepare())
-            if self._signals.fd in ready:
-                self._on_signals()
+            if self._signals.fd in ready or self._signals.pending:
+                self._on_signals()  # first: what is typed after a signal does not overtake it
             if self._link_fd in ready:
                 self._on_link()
             if child.master is not None and child.master in ready:

@@ -20,6 +20,8 @@ class Signals:
         self._old_wakeup = -1
         self.fd = -1
         self._write_end = -1
+        #: Set as soon as a signal came, also when a poll ended for another reason just then.
+        self.pending = False
 
     def __enter__(self) -> Signals:
         self.fd, self._write_end = os.pipe()
@@ -30,7 +32,7 @@ class Signals:
             number = getattr(signal, f"SIG{name}")
             if signal.getsignal(number) is signal.SIG_IGN and name in ("HUP", "INT", "QUIT"):
                 continue  # nohup, or a background job of a plain sh: that stays as it is
-            self._old[number] = signal.signal(number, _note)
+            self._old[number] = signal.signal(number, self._note)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -44,6 +46,7 @@ class Signals:
     def take(self) -> set[int]:
         """The signals since the last call."""
         found: set[int] = set()
+        self.pending = False
         while True:
             try:
                 data = os.read(self.fd, 512)
@@ -57,8 +60,8 @@ class Signals:
         """Stop this process and its job as ctrl-Z does; returns when it is resumed."""
         signal.signal(signal.SIGTSTP, signal.SIG_DFL)
         os.kill(0, signal.SIGTSTP)
-        signal.signal(signal.SIGTSTP, _note)
+        signal.signal(signal.SIGTSTP, self._note)
 
-
-def _note(number: int, frame: FrameType | None) -> None:
-    """The byte on the wake-up descriptor says it all."""
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        # Which signal it was is on the descriptor.
+        self.pending = True

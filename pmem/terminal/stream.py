@@ -56,11 +56,15 @@ class ShellStream:
     """`feed` what the shell wrote, `take` what the terminal may show, tell when it is `shown`.
 
     `draw` renders a banner as it stands on the wire. While `question` is set, what is typed
-    goes to `typed`; `to_shell` collects what the shell gets of it.
+    goes to `typed`; `to_shell` collects what the shell gets of it. `patience` is how many seconds
+    an answer may take at the most, where that is more than `HOLD`.
     """
 
-    def __init__(self, link: Link, nonce: str, draw: Callable[[Banner], bytes]) -> None:
+    def __init__(
+        self, link: Link, nonce: str, draw: Callable[[Banner], bytes], patience: float = 0.0
+    ) -> None:
         self._link = link
+        self._patience = patience
         self._parser = MarkParser(nonce)
         self._draw = draw
         self._commands = Commands(link)
@@ -188,7 +192,10 @@ class ShellStream:
         if wait:
             held = self._hold(prompt=False)
             if gate is not None:
-                held.waits, held.in_time = mark.field(0), time.monotonic() + IN_TIME
+                in_time = max(IN_TIME, self._patience)
+                held.waits, held.in_time = mark.field(0), time.monotonic() + in_time
+                if in_time > IN_TIME and self._missed < PATIENCE:
+                    gate.hold(held.waits)  # longer than a shell waits by itself
         if gate is not None and (not wait or self._missed >= PATIENCE):
             gate.run(mark.field(0))
 
@@ -196,7 +203,8 @@ class ShellStream:
         """Put a place for a banner here, to wait for the answer to the newest message."""
         number = self._commands.newest
         patient = self._missed < PATIENCE and self._link.alive
-        held = _Held(number, time.monotonic() + HOLD if patient else 0.0, prompt)
+        longest = max(HOLD, self._patience)
+        held = _Held(number, time.monotonic() + longest if patient else 0.0, prompt)
         held.answered = self._commands.is_answered(number)
         self._queue.append(held)
         return held
@@ -221,6 +229,8 @@ class ShellStream:
         """What to show at this place."""
         if not held.answered:
             self._missed += 1
+            if held.waits and self._gate is not None:
+                self._gate.run(held.waits)
         banners = [] if held.banner is None else [held.banner]
         if held.prompt:
             banners = self._late + banners

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from shells import Open, count, run
+from shells import REMINDER, Open, count, run
 
 #: In the rc file this makes a newer bash go the way of an older one.
 each_way = pytest.mark.parametrize(
@@ -265,3 +267,26 @@ def test_bash_preexec_and_pmem_both_see_every_command(opened: Open, prompt: str)
     assert told == [("sh -c 'exit 7'", 7), ("sh -c 'exit 7'", 7), ("", 0)]
     assert "secret" not in str(rig.messages)
     assert run(rig, "echo $?; history 2")["output"].count("exit 7") >= 1
+
+
+@pytest.mark.parametrize("way", ["", "__pmem_version=404\n", "__pmem_version=302\n"])
+@pytest.mark.parametrize("key", ["\r", "\x03"], ids=["enter", "ctrl-c"])
+def test_a_held_repeat_waits_too(opened: Open, home: Path, way: str, key: str) -> None:
+    def answer(message: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        second = message["type"] == "entered" and message["n"] > 2
+        return {**REMINDER, "held": True} if second else None
+
+    rig = opened("bash", rc=f"{way}HISTCONTROL=ignoreboth", answer=answer)
+    run(rig, "touch started")
+    (home / "started").unlink()
+    rig.line("touch started")
+    rig.expect("ctrl-C drops it")
+    rig.for_a_while(0.3)
+    assert not (home / "started").exists()
+    rig.send(key)
+    rig.until(lambda: count(rig, "finished") == 2)
+    rig.settle()
+    assert (home / "started").exists() is (key == "\r")
+    assert rig.finished().get("dropped", False) is (key != "\r")
+    rig.answer = lambda message: None
+    assert run(rig, "echo on")["output"] == "on\n"
