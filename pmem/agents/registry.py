@@ -21,6 +21,7 @@ PLACES = {
     "codex": ("codex", "codex_cli:CODEX_CLI"),
     "gemini": ("gemini", "gemini_cli:GEMINI_CLI"),
     "qwen": ("qwen", "qwen_code:QWEN_CODE"),
+    "opencode": ("opencode", "opencode:OPENCODE"),
     "scripted": ("pmem-scripted-agent", "scripted:SCRIPTED"),
     "generic": ("", "generic:GENERIC"),
 }

@@ -43,6 +43,7 @@ def bench_of(place: Path, program: Path, env: Mapping[str, str], *path: Path) ->
         "SHELL": "/bin/bash",
         "TERM": "xterm-256color",
         "LANG": "C.UTF-8",
+        "PMEM_PATIENCE": "10",  # plug-ins on a busy machine
     }
     return Bench(home, project, program, {**own, **env})
 

@@ -1,0 +1,125 @@
+"""The JSON in which pmem's own plug-ins speak: for agents that load code instead of running hooks.
+
+A plug-in lives in its agent's process and sends one object over the session's socket for each of
+these; `agent_id`, `session` and `cwd` may stand in each:
+
+    {"event": "started", "how": "startup"}            how: startup | resume | clear
+    {"event": "user", "text": "make the build pass"}
+    {"event": "proposed", "tool": "bash", "id": "call_1", "args": {"command": "make"}}
+    {"event": "observed", "tool": "bash", "id": "call_1", "args": {…}, "output": "…",
+                          "exit_code": 2, "is_error": true, "refused": false, "seconds": 0.2}
+    {"event": "compacted", "summary": "…"}
+    {"event": "finished", "message": "done"}
+    {"event": "ended"}
+
+The answer is empty for silence, else {"reminder": as the agent reads it, "hold": true where the
+proposed call is put back, "banner": plain lines for the human}.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from pmem.agents import hook_json
+from pmem.agents.calls import Calls, Key, Lane
+from pmem.agents.excerpt import excerpt
+from pmem.agents.human import human_text
+from pmem.agents.tool_calls import Tools
+from pmem.core.decision import to_agent
+from pmem.core.event import (
+    Answer,
+    Ended,
+    Event,
+    Finished,
+    Observed,
+    Proposed,
+    Started,
+    UserMessage,
+)
+from pmem.core.step import Action, Step
+
+
+class PluginEvents:
+    """Reads what one agent's plug-in sends; `tools` says which calls are commands, edits, looks."""
+
+    def __init__(self, tools: Tools) -> None:
+        self._tools = tools
+        self._calls = Calls()
+
+    def events(self, payload: bytes) -> list[Event]:
+        """The events in one payload. Raises ValueError if it is not a JSON object."""
+        said = hook_json.read(payload)
+        agent, lane = said.get("agent_id"), _lane(said)
+        match said.get("event"):
+            case "started":
+                how = said.get("how")
+                return [Started(how if how in ("resume", "clear") else "startup", agent)]
+            case "user":
+                self._calls.prompt(lane)
+                return [UserMessage(str(said.get("text") or ""), agent)]
+            case "proposed":
+                over = self._given_up(lane, turn_over=False)
+                call = self._proposed(said)
+                self._calls.propose(_key(said), call)
+                return [*over, Proposed(call, agent)]
+            case "observed":
+                known = self._calls.get(_key(said))
+                return [] if known is not None and not known.open else [Observed(self._ended(said))]
+            case "compacted":
+                what = "[the conversation was compacted; the agent goes on from this summary]"
+                summary = excerpt(str(said.get("summary") or ""))
+                return [Observed(Step(0, "compaction", what, summary, agent_id=agent))]
+            case "finished":
+                over = self._given_up(lane, turn_over=True)
+                return [*over, Finished(str(said.get("message") or ""), agent)]
+            case "ended":
+                return [Ended()]
+        return []
+
+    def answer(self, payload: bytes, answer: Answer) -> bytes:
+        """The reminder as one JSON object, b"" for silence."""
+        if answer.reminder is None:
+            return b""
+        said = hook_json.read(payload)
+        if answer.hold:
+            self._calls.hold(_key(said), self._proposed(said))
+        told = {
+            "reminder": to_agent(answer.reminder),
+            "hold": answer.hold,
+            "banner": human_text(answer),
+        }
+        return json.dumps(told, ensure_ascii=False).encode("utf-8", "replace")
+
+    def _proposed(self, said: Mapping[str, Any]) -> Action:
+        given = said.get("args")
+        given = given if isinstance(given, dict) else {}
+        return self._tools.action(
+            str(said.get("tool") or ""), given, said.get("cwd"), said.get("id")
+        )
+
+    def _ended(self, said: Mapping[str, Any]) -> Step:
+        call = self._calls.end(_key(said), self._proposed(said))
+        code, took, error = said.get("exit_code"), said.get("seconds"), said.get("is_error")
+        step = hook_json.step(call, excerpt(str(said.get("output") or "")), said)
+        return replace(
+            step,
+            exit_code=code if isinstance(code, int) and call.kind == "command" else None,
+            is_error=error if isinstance(error, bool) else None,
+            refused=said.get("refused") is True,
+            seconds=took if isinstance(took, int | float) else None,
+        )
+
+    def _given_up(self, lane: Lane, *, turn_over: bool) -> list[Event]:
+        over = self._calls.give_up(lane, turn_over=turn_over)
+        return [Observed(hook_json.turned_down(call, lane[1])) for call in over]
+
+
+def _lane(said: Mapping[str, Any]) -> Lane:
+    return said.get("session"), said.get("agent_id")
+
+
+def _key(said: Mapping[str, Any]) -> Key:
+    return _lane(said), said.get("id")
