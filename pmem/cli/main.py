@@ -26,6 +26,7 @@ COMMANDS = {
     "shell": "pmem.cli.run",
     "attach": "pmem.cli.attach",
     "detach": "pmem.cli.attach",
+    "agent": "pmem.cli.agent",
     "bank": "pmem.cli.bank",
     "log": "pmem.cli.log",
     "status": "pmem.cli.status",
@@ -36,7 +37,7 @@ COMMANDS = {
     "demo": "pmem.cli.demo",
 }
 #: Commands that start something and take the options of `run`.
-STARTING = frozenset({"run", "shell"})
+STARTING = frozenset({"run", "shell", "agent"})
 
 
 class Commands(click.Group):

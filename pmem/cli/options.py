@@ -86,6 +86,26 @@ def start_options(command: F) -> F:
                 metavar="K",
                 help="And sees the last K of them.",
             ),
+            click.option(
+                "--model",
+                metavar="PROVIDER:NAME",
+                help="The model behind memory: anthropic:NAME, openai:NAME, command:PROGRAM.",
+            ),
+            click.option(
+                "--mode",
+                type=click.Choice(["async", "sync"]),
+                metavar="MODE",
+                help="sync: the agent waits for the model; async: never.",
+            ),
+            click.option(
+                "--pure",
+                is_flag=True,
+                default=None,
+                help="The paper's own memory agent: every step, two calls, no watches.",
+            ),
+            click.option(
+                "--yes", is_flag=True, default=None, help="Let the model be asked in this project."
+            ),
         )
     ):
         command = option(command)

@@ -12,6 +12,9 @@ from pmem.cli.environment import Environment
 from pmem.cli.exits import Exit, Trouble
 from pmem.cli.options import StartOptions, start_options, start_options_given
 
+#: Who has one of these may let `pmem agent` work.
+MODEL_KEYS = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "OPENAI_API_KEY")
+
 
 @click.command(
     context_settings={"allow_interspersed_args": False},
@@ -121,7 +124,10 @@ def choose(environment: Environment, directory: str | None) -> Sequence[str] | N
 
     agents = installed(environment.env)
     if not agents:
-        environment.say("no agent CLI found here; starting your shell (pmem run CMD for others)")
+        others = "pmem run CMD for others"
+        if any(environment.env.get(key) for key in MODEL_KEYS):
+            others += ', pmem agent "TASK" for the model whose key is set'
+        environment.say(f"no agent CLI found here; starting your shell ({others})")
         return ()
     if len(agents) > 1:
         project = project_of(environment, directory, code=Exit.OURS)

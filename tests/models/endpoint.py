@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -21,10 +21,11 @@ class Sent:
 
 
 class Endpoint:
-    """Plays its answers in order; the last one is played again and again."""
+    """Plays its answers in order; the last one is played again and again. Instead of answers
+    there may be a function of the request."""
 
-    def __init__(self, answers: Sequence[Sent]) -> None:
-        self.answers = list(answers)
+    def __init__(self, answers: Sequence[Sent] | Callable[[Any], Sent]) -> None:
+        self.answers = answers if callable(answers) else list(answers)
         self.requests: list[Any] = []
         self.raw: list[bytes] = []
         self._let_go = threading.Event()
@@ -40,8 +41,7 @@ class Endpoint:
                 raw = self.rfile.read(int(self.headers.get("content-length") or 0))
                 endpoint.raw.append(raw)
                 endpoint.requests.append(json.loads(raw))
-                turn = min(len(endpoint.requests), len(endpoint.answers)) - 1
-                sent = endpoint.answers[turn]
+                sent = endpoint._answer(endpoint.requests[-1])
                 if sent.hangs:
                     endpoint._let_go.wait(30)
                     self.close_connection = True
@@ -57,6 +57,11 @@ class Endpoint:
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self._server.daemon_threads = True
         threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True).start()
+
+    def _answer(self, request: Any) -> Sent:
+        if callable(self.answers):
+            return self.answers(request)
+        return self.answers[min(len(self.requests), len(self.answers)) - 1]
 
     @property
     def url(self) -> str:
