@@ -51,8 +51,10 @@ class Shell:
 
 
 @pytest.fixture
-def project(home: Path, tmp_path: Path) -> Path:
+def project(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A git repository with a build that fails, and a bash with a plain prompt."""
+    # On a busy machine the answer may come later than a person is made to wait.
+    monkeypatch.setenv("PMEM_PATIENCE", "10")
     (home / ".bashrc").write_text(f"PS1='{PROMPT}'; bind 'set enable-bracketed-paste off'\n")
     project = tmp_path / "project"
     project.mkdir()

@@ -201,7 +201,8 @@ def start(environment: Environment, options: StartOptions, program: Program) -> 
         running.link.wait_ready(program.patience)
     if environment.stderr_isatty and not quiet:
         report.start_line(line.remark)
-    code = _run(environment, running, line, nonce if program.marks else None)
+    patience = config.settings.patience
+    code = _run(environment, running, line, nonce if program.marks else None, patience)
     if line.after is not None:
         line.after()
     report.end(code)
@@ -242,14 +243,16 @@ def configure(
     )
 
 
-def _run(environment: Environment, running: Running, line: Line, nonce: str | None) -> int:
+def _run(
+    environment: Environment, running: Running, line: Line, nonce: str | None, patience: float
+) -> int:
     env = {**environment.env, **line.env, **running.env, ACTIVE: "1"}
     argv = list(line.argv)
     cwd = os.fspath(environment.cwd) if environment.cwd.is_dir() else None
     if environment.terminal:
         from pmem.terminal.relay import run_in_pty
 
-        return run_in_pty(argv, env, cwd, link=running.link, nonce=nonce)
+        return run_in_pty(argv, env, cwd, link=running.link, nonce=nonce, patience=patience)
     from pmem.terminal.plain import run_plain
 
     return run_plain(argv, env, cwd)

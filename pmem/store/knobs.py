@@ -139,6 +139,9 @@ KNOBS: dict[str, Knob] = {
         Knob("quiet", False, "no line at the start and at the end"),
         Knob("record", False, "keep a recording of the terminal (terminal.cast)"),
         Knob("private", (), "globs of commands that are never recorded"),
+        Knob(
+            "patience", 0.0, "how long a shell waits for a banner, in seconds; 0: unfelt", least=0
+        ),
         Knob("max_entries", 500, "entries in the bank; the rest goes to archive.jsonl", least=10),
         Knob("keep_days", 90, "session logs are removed after so many days; 0: never"),
         Knob("keep_mb", 500, "and the oldest when a project's are larger; 0: never"),

@@ -17,7 +17,7 @@ __all__ = ["Settings", "SettingsError", "load_settings"]
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Every setting, as knobs.py explains them; `timeout` is in seconds.
+    """Every setting, as knobs.py explains them; `timeout` and `patience` are in seconds.
 
     `sources` says for each where it came from (`default`, a file, a variable, `--flag`);
     `remarks` are sentences for the user about what was not taken.
@@ -40,6 +40,7 @@ class Settings:
     quiet: bool = False
     record: bool = False
     private: tuple[str, ...] = ()
+    patience: float = 0.0
     max_entries: int = 500
     keep_days: int = 90
     keep_mb: int = 500
