@@ -58,9 +58,9 @@ def test_every_event_runs_the_hook_line_and_is_trusted(tmp_path: Path) -> None:
 
 
 def test_the_hash_is_the_one_codex_stores_after_a_review() -> None:
-    line = HookLine("python3 /tmp/lab/hook.py", 10)
+    line = HookLine("python3 /opt/hook.py", 10)
     assert trusted_hash("Interrupt", "", line) == (
-        "sha256:40d17b1ba901faf1b6d8d4ae5b361d91fcb0385e6f8a0e2d938b8ae7fe32ff0d"
+        "sha256:78881342a813e1b8e8fda56469187bf26f7a031e0eccaeeec44fb776f3d12811"
     )
 
 
