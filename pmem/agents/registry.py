@@ -22,6 +22,7 @@ PLACES = {
     "gemini": ("gemini", "gemini_cli:GEMINI_CLI"),
     "qwen": ("qwen", "qwen_code:QWEN_CODE"),
     "opencode": ("opencode", "opencode:OPENCODE"),
+    "copilot": ("copilot", "copilot_cli:COPILOT_CLI"),
     "scripted": ("pmem-scripted-agent", "scripted:SCRIPTED"),
     "generic": ("", "generic:GENERIC"),
 }

@@ -1,0 +1,158 @@
+"""Copilot CLI's hook payloads as events, and answers as its hooks may give them.
+
+Found by running 1.0.102: a payload names neither its event nor its call, so pmem's hook line puts
+the event in front of it and calls are told apart by their arguments. The exit code stands in the
+text for the model, which counts as a success whatever it is.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from pmem.agents import hook_json
+from pmem.agents.calls import Calls, Key, Lane
+from pmem.agents.excerpt import excerpt, file_tail
+from pmem.agents.tool_calls import Tools
+from pmem.core.decision import to_agent
+from pmem.core.event import (
+    Answer,
+    Ended,
+    Event,
+    Finished,
+    Observed,
+    Proposed,
+    Started,
+    UserMessage,
+)
+from pmem.core.step import Action, Step
+
+#: The events pmem listens to.
+EVENTS = (
+    *("sessionStart", "userPromptSubmitted", "preToolUse", "postToolUse", "postToolUseFailure"),
+    *("agentStop", "sessionEnd"),
+)
+#: Events whose answer reaches the model. Before a tool runs, it waits for that tool's result.
+CONTEXT_EVENTS = frozenset({"postToolUse", "postToolUseFailure", "userPromptSubmitted"})
+TOOLS = Tools(
+    commands={"bash", "powershell"},
+    edits={"create", "edit", "str_replace_editor", "apply_patch"},
+    reads={"view", "grep", "glob", "rg", "web_fetch", "web_search", "read_bash", "list_bash"},
+)
+
+_ENDED = re.compile(r"\n?<shellId: \S+ completed with exit code (-?\d+)>\s*\Z")
+_REFUSED = re.compile(r"permission denied|denied by|rejected|user (?:declined|cancel)", re.I)
+
+
+class CopilotHooks:
+    """Reads one Copilot CLI's payloads; keeps what has to wait for a call's result."""
+
+    def __init__(self) -> None:
+        self._calls = Calls()
+        self._waiting: defaultdict[Lane, list[str]] = defaultdict(list)
+
+    def events(self, payload: bytes) -> list[Event]:
+        """The events in one payload. Raises ValueError if it cannot be read."""
+        event, said = _read(payload)
+        lane = _lane(said)
+        match event:
+            case "preToolUse":
+                over = self._given_up(lane, turn_over=False)
+                call = _proposed(said)
+                self._calls.propose(_key(said), call)
+                return [*over, Proposed(call)]
+            case "postToolUse" | "postToolUseFailure":
+                known = self._calls.get(_key(said))
+                if known is not None and not known.open:
+                    return []
+                return [Observed(self._ended(said, failed=event != "postToolUse"))]
+            case "userPromptSubmitted":
+                self._calls.prompt(lane)
+                return [UserMessage(str(said.get("prompt") or ""))]
+            case "sessionStart":
+                return [Started("resume" if said.get("source") == "resume" else "startup")]
+            case "agentStop":
+                message = last_message(str(said.get("transcriptPath") or ""))
+                return [*self._given_up(lane, turn_over=True), Finished(message)]
+            case "sessionEnd":
+                return [Ended()]
+        return []
+
+    def answer(self, payload: bytes, answer: Answer) -> bytes:
+        """The hook's stdout; also for silence, when something waits for this result."""
+        event, said = _read(payload)
+        lane = _lane(said)
+        if answer.reminder is not None:
+            text = to_agent(answer.reminder)
+            if answer.hold and event == "preToolUse":
+                self._calls.hold(_key(said), _proposed(said))
+                return _json({"permissionDecision": "deny", "permissionDecisionReason": text})
+            if event == "preToolUse" or event in CONTEXT_EVENTS:
+                self._waiting[lane].append(text)
+        if event in CONTEXT_EVENTS and (waiting := self._waiting.pop(lane, None)):
+            return _json({"additionalContext": "\n\n".join(waiting)})
+        return b""
+
+    def _ended(self, said: Mapping[str, Any], *, failed: bool) -> Step:
+        call = self._calls.end(_key(said), _proposed(said))
+        result = said.get("toolResult")
+        result = result if isinstance(result, dict) else {}
+        text = str(said.get("error") if failed else result.get("textResultForLlm") or "")
+        step = hook_json.step(call, excerpt(text), {})
+        if failed:
+            return replace(step, is_error=True, refused=bool(_REFUSED.search(text)))
+        if call.kind != "command":
+            return step
+        ended = _ENDED.search(text)
+        if ended is None:  # it runs on in the background: no attempt yet
+            return replace(step, kind="tool", action=f"{step.tool} {step.action}")
+        return replace(step, observation=excerpt(text[: ended.start()]), exit_code=int(ended[1]))
+
+    def _given_up(self, lane: Lane, *, turn_over: bool) -> list[Event]:
+        over = self._calls.give_up(lane, turn_over=turn_over)
+        return [Observed(hook_json.turned_down(call, None)) for call in over]
+
+
+def last_message(transcript: str) -> str:
+    """The agent's latest words in its transcript, "" if they cannot be read."""
+    for line in reversed(file_tail(transcript).splitlines()):
+        try:
+            row = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(row, dict) and row.get("type") == "assistant.message":
+            data = row.get("data")
+            return str(data.get("content") or "") if isinstance(data, dict) else ""
+    return ""
+
+
+def _read(payload: bytes) -> tuple[str, dict[str, Any]]:
+    """The event that the hook line put in front, and the payload behind it."""
+    event, _, rest = payload.partition(b"\n")
+    return event.decode("ascii", "replace").strip(), hook_json.read(rest)
+
+
+def _lane(said: Mapping[str, Any]) -> Lane:
+    return said.get("sessionId"), None
+
+
+def _key(said: Mapping[str, Any]) -> Key:
+    given = json.dumps(_arguments(said), sort_keys=True)
+    return _lane(said), f"{said.get('toolName')} {given}"
+
+
+def _proposed(said: Mapping[str, Any]) -> Action:
+    return TOOLS.action(str(said.get("toolName") or ""), _arguments(said), said.get("cwd"), None)
+
+
+def _arguments(said: Mapping[str, Any]) -> dict[str, Any]:
+    given = said.get("toolArgs")
+    return given if isinstance(given, dict) else {}
+
+
+def _json(told: Mapping[str, Any]) -> bytes:
+    return json.dumps(told, ensure_ascii=False).encode("utf-8", "replace")
