@@ -23,6 +23,7 @@ PLACES = {
     "qwen": ("qwen", "qwen_code:QWEN_CODE"),
     "opencode": ("opencode", "opencode:OPENCODE"),
     "copilot": ("copilot", "copilot_cli:COPILOT_CLI"),
+    "pi": ("pi", "pi:PI"),
     "scripted": ("pmem-scripted-agent", "scripted:SCRIPTED"),
     "generic": ("", "generic:GENERIC"),
 }

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from pmem.agents.opencode import PLUGIN, VARIABLE, Opencode
+from pmem.agents.pi import Pi
 from pmem.agents.plugin_json import PluginEvents
 from pmem.agents.protocol import HookLine
 from pmem.agents.tool_calls import Tools
@@ -158,3 +159,18 @@ def test_opencode_subcommands_pass_untouched(tmp_path: Path, args: list[str]) ->
 def test_opencode_without_plugins_is_told(tmp_path: Path) -> None:
     launch = Opencode().launch("opencode", ["--pure"], HOOK, tmp_path, {})
     assert "--pure" in launch.remark and not launch.env
+
+
+# -- pi ----------------------------------------------------------------------------------------
+
+
+def test_pi_gets_the_extension_beside_the_users_own(tmp_path: Path) -> None:
+    launch = Pi().launch("pi", ["-e", "own.ts", "-p", "x"], HOOK, tmp_path, {})
+    program, option, extension, *rest = launch.argv
+    assert (program, option, rest) == ("pi", "-e", ["-e", "own.ts", "-p", "x"])
+    assert Path(extension).is_file()
+
+
+@pytest.mark.parametrize("args", [["install", "x"], ["--version"], ["--list-models"]])
+def test_pi_subcommands_pass_untouched(tmp_path: Path, args: list[str]) -> None:
+    assert list(Pi().launch("pi", args, HOOK, tmp_path, {}).argv) == ["pi", *args]
