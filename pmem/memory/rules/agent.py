@@ -12,6 +12,7 @@ from pmem.memory.rules import (
     denied,
     digest,
     failing_edit,
+    knowledge,
     known_remedy,
     loop,
     lost_work,
@@ -74,6 +75,7 @@ class Rules:
         ops: list[BankOp] = []
         for rule in self.rules:
             ops += rule.keep(moment)
+        ops += knowledge.keep(moment)
         ops += status.keep(moment)
         return ops
 

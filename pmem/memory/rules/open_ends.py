@@ -18,7 +18,7 @@ from pmem.memory.rules.rule import Rule
 ID = "open-ends"
 #: What was touched in the newest steps is still in use.
 IN_USE = 10
-_WORDS = ("git stash", "git worktree", " &", "kill", "fuser")
+_OPENS_OR_CLOSES = re.compile(r"git (?:stash|worktree)|(?<!&)&(?!&|\d)|kill|fuser")
 _RUNS_ON = re.compile(
     r"\b(?:background|servers?|serv(?:e|ing|ice|ices)|daemon|port \d|start|launch|keep running)\b"
     r"|백그라운드|서버|서비스|띄워|バックグラウンド|サーバ|サービス|起動|后台|服务|启动",
@@ -81,7 +81,7 @@ def _open(moment: Moment) -> list[Open]:
     for facts in moment.history.facts:
         if facts.kind != "command" or facts.failed or facts.refused:
             continue
-        if not any(word in facts.normal for word in _WORDS):
+        if not _OPENS_OR_CLOSES.search(facts.normal):
             continue
         for part in parse(facts.normal):
             _take(part, facts, left)
