@@ -31,10 +31,9 @@ CHUNK = 4096
 BURST = 8
 #: Bytes queued in a direction past which no more is read for it.
 MAX_QUEUED = 64 << 10
-#: After the end of the program its output is read until it pauses for so long, in seconds, …
-DRAIN_PAUSE = 0.05
-#: … but, as a background process may write for ever, at most so long and so many bytes.
-DRAIN_TOTAL, DRAIN_BYTES = 1.0, 1 << 20
+#: After the end of the program, and once all it wrote is read, so many seconds are left for
+#: what others write; a background process that writes for ever gets so many bytes.
+DRAIN_PAUSE, DRAIN_BYTES = 0.05, 1 << 20
 #: How long a program may take to end after its terminal was closed, in seconds.
 HANGUP_PATIENCE = 1.0
 
@@ -117,8 +116,9 @@ class Relay:
         self._takes_input = True
         self._last_input = b""
         self._output_ended = False
-        self._drain_until = self._drain_end = 0.0
+        self._drain_until = 0.0
         self._drained = 0
+        self._dry = False
         self._hung_up = 0.0
 
     def watch_commands(self, link: Link, nonce: str, patience: float = 0.0) -> None:
@@ -134,6 +134,7 @@ class Relay:
         terminal.enter_raw()
         self._resize()  # it may have changed while the program started
         while not self._finished():
+            last = child.ended and self._has_room()
             ready = self._poller.wait(self._prepare())
             if self._signals.fd in ready or self._signals.pending:
                 self._on_signals()  # first: what is typed after a signal does not overtake it
@@ -145,6 +146,8 @@ class Relay:
                     self._feed_child()
                 if events & READ:
                     self._pass_output()
+            elif last:
+                self._dry = True  # what still comes is a background process's
             if self._takes_input and ready.get(terminal.input, 0) & READ:
                 self._on_input()
             self._show()
@@ -201,13 +204,19 @@ class Relay:
         if not self._child.ended:
             return False
         if not self._output_ended and time.monotonic() >= self._drain_until:
-            if self._has_room():
-                self._end_output()
-                self._show()
-            else:
-                self._drain_until = time.monotonic() + DRAIN_PAUSE
+            self._end_drain()
         held = self._stream is not None and self._stream.deadline is not None
         return self._output_ended and not self._to_terminal and not held
+
+    def _end_drain(self) -> None:
+        """Time is over for a program that has ended, unless there is output all the same."""
+        if not self._has_room():
+            self._drain_until = time.monotonic() + DRAIN_PAUSE
+            return
+        # On a busy machine the time can be over before everything was read.
+        if self._dry or self._drained >= DRAIN_BYTES or self._read_output() == 0:
+            self._end_output()
+        self._show()
 
     def _pass_output(self) -> None:
         for _ in range(BURST):
@@ -226,9 +235,8 @@ class Relay:
             return 0
         if self._child.ended:
             self._drained += len(chunk)
-            self._drain_until = min(time.monotonic() + DRAIN_PAUSE, self._drain_end)
-            if self._drained > DRAIN_BYTES:
-                self._drain_until = 0.0
+            if not self._dry:
+                self._drain_until = time.monotonic() + DRAIN_PAUSE
         if self._stream is not None:
             self._stream.feed(chunk)
             self._take_typed(self._stream)
@@ -329,8 +337,7 @@ class Relay:
         if self._child.check():
             self._suspend()
         elif self._child.ended:
-            now = time.monotonic()
-            self._drain_until, self._drain_end = now + DRAIN_PAUSE, now + DRAIN_TOTAL
+            self._drain_until = time.monotonic() + DRAIN_PAUSE
             self._takes_input = False
 
     def _suspend(self) -> None:
