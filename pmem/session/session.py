@@ -137,6 +137,7 @@ class Session:
         self.deliver = deliver
         self.task = outside.redact(task)
         self.outside = outside
+        self._has_model = outside.thinking is not None or hasattr(outside.memory, "mind")
         self.lanes: dict[str | None, Lane] = {}
         self.tally = Tally(entries_at_start=frozenset(outside.bank.bank.entries))
         self._next_number = first_number
@@ -317,10 +318,8 @@ class Session:
         if thinking is None:
             return ()
         if asks:
-            seen = replace(moment, window=lane.trajectory.window(3 * self.window))
-            compacts = moment.trigger is Trigger.COMPACTION
             may_wait = channel.name != "shell"  # a prompt is never held back that long
-            thinking.ask(lane.agent_id, seen if compacts else moment, may_wait=may_wait)
+            thinking.ask(lane.agent_id, moment, may_wait=may_wait)
             self.take_thoughts()
         if lane.pending is None:
             return ()
@@ -427,7 +426,7 @@ class Session:
         return Moment(
             trigger=why,
             task=self.task,
-            window=lane.trajectory.window(self.window),
+            window=lane.trajectory.window(self.window * (3 if why is Trigger.COMPACTION else 1)),
             bank=self.outside.bank.bank,
             history=lane.history,
             proposed=proposed,
@@ -436,8 +435,8 @@ class Session:
             project=self.project,
             session=self.id,
             changed_since=self.outside.changed_since,
-            given=lane.given,
-            watches=lane.watches.states(self.project) if self.outside.thinking is not None else {},
+            given=tuple(lane.given),
+            watches=lane.watches.states(self.project) if self._has_model else {},
         )
 
     def _numbered(self, step: Step) -> Step:

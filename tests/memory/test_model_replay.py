@@ -14,20 +14,20 @@ from pmem.models.scripted import ScriptedModel
 HEADER = {
     "task": "Make the build pass.",
     "cwd": "/p",
-    "context_files": [{"path": "AGENTS.md", "text": "Never force-push."}],
+    "context_files": [{"path": "AGENTS.md", "text": "Releases are cut from the branch stable."}],
 }
 STATUS = "half way through the plan"
 FACT = {"id": "db", "content": "db.h comes from libdb-dev (step 2)."}
-PUSH = {
-    "id": "push",
-    "content": "AGENTS.md says: never force-push.",
-    "when": {"command": "git push*--force*"},
+RELEASE = {
+    "id": "release",
+    "content": "AGENTS.md: releases are cut from stable; step 1 shows main.",
+    "when": {"command": "make release*"},
 }
 TOLD = "The build of step 2 wants db.h, which comes from libdb-dev."
 KEEPS = [
     {"name": "memory_update_status", "arguments": {"content": STATUS}},
     {"name": "memory_save_knowledge", "arguments": FACT},
-    {"name": "memory_save_knowledge", "arguments": PUSH},
+    {"name": "memory_save_knowledge", "arguments": RELEASE},
 ]
 REPLIES = [
     {"phase": "manage", "contains": "db.h: No such file", "calls": KEEPS},
@@ -40,7 +40,7 @@ REPLIES = [
 
 
 def lines() -> list[dict[str, Any]]:
-    """A build that fails at step 2, quiet work, a force-push at step 30."""
+    """A build that fails at step 2, quiet work, a release at step 30."""
     made: list[dict[str, Any]] = [
         {"step": 1, "kind": "command", "action": "ls", "observation": "Makefile", "exit_code": 0},
         {"step": 2, "kind": "command", "action": "make", "exit_code": 2,
@@ -56,8 +56,10 @@ def lines() -> list[dict[str, Any]]:
                 "exit_code": 0,
             }
         )
-    push = "git push --force origin main"
-    made.append({"step": 30, "kind": "command", "action": push, "observation": "", "exit_code": 0})
+    release = "make release"
+    made.append(
+        {"step": 30, "kind": "command", "action": release, "observation": "", "exit_code": 0}
+    )
     return made
 
 
@@ -78,19 +80,17 @@ def test_selective_sees_the_bank_speaks_once_and_its_watch_fires_without_a_call(
     model, result = played("selective")
     model_said = [s for s in result.said if s.reminder.reason == "model"]
     assert [(s.before_step, s.reminder.text) for s in model_said] == [(3, TOLD)]
-    [fired] = [s for s in result.said if s.reminder.reason == "watch:push"]
+    [fired] = [s for s in result.said if s.reminder.reason == "watch:release"]
     assert fired.asked_at == 30
-    later = [r for r in model.requests if "fact" not in whole(r) and "touch f29" in whole(r)]
-    assert all("git push" not in "\n".join(m.text for m in r.messages[1:2]) or True for r in later)
     asked = next(r for r in model.requests if r.phase == "manage" and "step 5:" in whole(r))
     assert f"| {FACT['content']}" in whole(asked) and f"| {STATUS}" in whole(asked)
-    assert "[push] (watch armed:" in whole(asked)
+    assert "[release] (watch armed:" in whole(asked)
 
 
 @pytest.mark.parametrize("channel", ["claude", "codex", "gemini"])
 def test_no_agent_s_hook_hears_a_watch_before_the_action_it_concerns(channel: str) -> None:
-    model, result = played("selective", delivery=channel, hold="never")
-    [fired] = [s for s in result.said if s.reminder.reason == "watch:push"]
+    _, result = played("selective", delivery=channel, hold="never")
+    [fired] = [s for s in result.said if s.reminder.reason == "watch:release"]
     assert (fired.asked_at, fired.before_step, str(fired.delivery)) == (30, 31, "with_result")
 
 
@@ -131,4 +131,4 @@ def test_every_prompt_has_the_task_and_the_rule_files_first(arm: str) -> None:
     firsts = {r.messages[0].text for r in model.requests}
     assert len(firsts) == 1
     assert "Make the build pass." in firsts.copy().pop()
-    assert "Never force-push." in firsts.pop()
+    assert "Releases are cut from the branch stable." in firsts.pop()
