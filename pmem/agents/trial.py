@@ -93,9 +93,58 @@ def _gemini(home: Path, project: Path, url: str) -> Setting:
     )
 
 
+def _qwen(home: Path, project: Path, url: str) -> Setting:
+    return Setting(
+        ("--auth-type", "openai", "--approval-mode", "yolo", "-p", TASK),
+        {
+            "OPENAI_BASE_URL": f"{url}/v1",
+            "OPENAI_API_KEY": "none",
+            "OPENAI_MODEL": "play",
+            "QWEN_CODE_SUPPRESS_YOLO_WARNING": "1",
+        },
+    )
+
+
+def _copilot(home: Path, project: Path, url: str) -> Setting:
+    place = home / ".copilot"
+    place.mkdir(exist_ok=True)
+    known = [str(project)]
+    config = {"trusted_folders": known, "trustedFolders": known}
+    (place / "config.json").write_text(json.dumps(config), "utf-8")
+    return Setting(
+        ("--allow-all-tools", "-s", "-p", TASK),
+        {
+            "COPILOT_OFFLINE": "true",
+            "COPILOT_AUTO_UPDATE": "false",
+            "COPILOT_PROVIDER_BASE_URL": f"{url}/v1",
+            "COPILOT_PROVIDER_API_KEY": "none",
+            "COPILOT_MODEL": "play",
+        },
+    )
+
+
+def _pi(home: Path, project: Path, url: str) -> Setting:
+    place = home / ".pi" / "agent"
+    place.mkdir(parents=True, exist_ok=True)
+    provider = {
+        "baseUrl": f"{url}/v1",
+        "apiKey": "none",
+        "api": "openai-completions",
+        "models": [{"id": "play"}],
+    }
+    (place / "models.json").write_text(json.dumps({"providers": {"play": provider}}), "utf-8")
+    chosen = {"defaultProvider": "play", "defaultModel": "play"}
+    (place / "settings.json").write_text(json.dumps(chosen), "utf-8")
+    env = {"PI_OFFLINE": "1", "PI_SKIP_VERSION_CHECK": "1", "PI_TELEMETRY": "0"}
+    return Setting(("-p", TASK), env)
+
+
 #: The agents that can be tried, by their adapters' names.
 TRIALS = {
     "claude": Trial(("2.1.332",), _claude),
     "codex": Trial(("0.171.0",), _codex),
     "gemini": Trial(("0.61.0",), _gemini),
+    "qwen": Trial(("0.24.4",), _qwen),
+    "copilot": Trial(("1.0.102",), _copilot),
+    "pi": Trial(("1.6.0",), _pi),
 }

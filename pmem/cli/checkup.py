@@ -163,7 +163,7 @@ def _tried(
         say = f"{version}; tested with {', '.join(tested)}"
         found.checks.append(Check("version", None, say))
     if trial is None:
-        return _with(found, Check("round trip", None, "there is no trial for it in this version"))
+        return _with(found, Check("round trip", None, "pmem cannot try it on its own yet"))
     return _round_trip(found, trial, path, inside, home, project)
 
 
@@ -181,7 +181,7 @@ def version_of(path: Path, env: Mapping[str, str]) -> str:
     except (OSError, subprocess.TimeoutExpired):
         return ""
     told = re.search(r"\d+\.\d+(\.\d+)?[\w.+-]*", done.stdout + done.stderr)
-    return told[0] if told and done.returncode == 0 else ""
+    return told[0].rstrip(".") if told and done.returncode == 0 else ""
 
 
 def _round_trip(

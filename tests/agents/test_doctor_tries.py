@@ -8,22 +8,38 @@ import sys
 from pathlib import Path
 
 import pytest
+from real_agents import npm_installed
+from whole_runs import node_directory
+
+from pmem.agents.trial import TRIALS
 
 pytestmark = pytest.mark.slow
 
 
-@pytest.mark.parametrize("agent", ["claude", "codex", "gemini"])
-def test_the_pinned_agent_is_verified_and_nothing_stays(
-    agent: str, outside: Path, request: pytest.FixtureRequest
-) -> None:
-    program: Path = request.getfixturevalue(f"{agent}_program")
+PACKAGES = {
+    "claude": "@anthropic-ai/claude-code",
+    "codex": "@openai/codex",
+    "gemini": "@google/gemini-cli",
+    "qwen": "@qwen-code/qwen-code",
+    "copilot": "@github/copilot",
+    "pi": "@earendil-works/pi-coding-agent",
+}
+
+
+def test_every_agent_with_a_trial_is_tried_here() -> None:
+    assert PACKAGES.keys() == TRIALS.keys()
+
+
+@pytest.mark.parametrize("agent", PACKAGES)
+def test_the_pinned_agent_is_verified_and_nothing_stays(agent: str, outside: Path) -> None:
+    program = npm_installed(PACKAGES[agent], TRIALS[agent].tested[0], agent)
     home, project = outside / "home", outside / "project"
     home.mkdir()
     project.mkdir()
     done = subprocess.run(
         [sys.executable, "-m", "pmem", "doctor", agent, "--json"],
         cwd=project,
-        env={"HOME": str(home), "PATH": f"{program.parent}:/usr/local/bin:/usr/bin:/bin"},
+        env={"HOME": str(home), "PATH": f"{program.parent}:{node_directory()}:/usr/bin:/bin"},
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
