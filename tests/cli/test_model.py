@@ -229,6 +229,35 @@ def test_a_model_that_hangs_holds_neither_the_agent_nor_the_end(bench: Bench) ->
         assert gone(int(bench.log.read_text()))
 
 
+def test_on_a_terminal_it_is_asked_once_and_a_no_is_kept(bench: Bench) -> None:
+    import pexpect
+
+    def start() -> pexpect.spawn:
+        return pexpect.spawn(
+            sys.executable,
+            ["-m", "pmem", "run", "--model", f"command:{bench.model}", "--", "echo", "ran"],
+            cwd=str(bench.project),
+            env={**os.environ, "LOG": str(bench.log)},  # type: ignore[arg-type]
+            encoding="utf-8",
+            timeout=60,
+            dimensions=(40, 200),
+        )
+
+    first = start()
+    first.expect("memory would ask command:")
+    first.expect("It is sent the task")
+    first.expect(r"\[y/N\] ")
+    first.sendline("")
+    first.expect("rules only")
+    first.expect("ran")
+    first.expect(pexpect.EOF)
+    second = start()
+    second.expect("ran")
+    assert "y/N" not in second.before
+    second.expect(pexpect.EOF)
+    assert bench.asked == []
+
+
 def gone(pid: int) -> bool:
     """Whether a process ends within ten seconds."""
     end = time.monotonic() + 10
