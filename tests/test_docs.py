@@ -118,6 +118,13 @@ def test_every_document_is_reached_from_the_readme() -> None:
         assert f"docs/{page.name}" in readme, f"{page.name} is not linked"
 
 
+def test_every_room_stands_in_the_table_of_rooms() -> None:
+    text = (DOCS / "architecture.md").read_text("utf-8")
+    for room in (CHECKOUT / "pmem").iterdir():
+        if (room / "__init__.py").exists():
+            assert f"| `{room.name}` |" in text, f"{room.name} is not told"
+
+
 # --- examples and settings --------------------------------------------------------------------
 
 
