@@ -24,6 +24,7 @@ PLACES = {
     "opencode": ("opencode", "opencode:OPENCODE"),
     "copilot": ("copilot", "copilot_cli:COPILOT_CLI"),
     "pi": ("pi", "pi:PI"),
+    "mini-swe-agent": ("mini", "mini_swe_agent:MINI_SWE_AGENT"),
     "scripted": ("pmem-scripted-agent", "scripted:SCRIPTED"),
     "generic": ("", "generic:GENERIC"),
 }
