@@ -153,6 +153,10 @@ class Terminal:
         except (BlockingIOError, InterruptedError):
             return 0
 
+    def wait_writable(self, seconds: float) -> None:
+        """Wait until the terminal takes something, for so long at most."""
+        _is_writable(self.output, seconds)
+
     def close(self) -> None:
         """Restore the settings and close what was opened."""
         self.leave_raw()
@@ -189,7 +193,7 @@ def _same(one: int, other: int) -> bool:
         return False
 
 
-def _is_writable(fd: int) -> bool:
+def _is_writable(fd: int, seconds: float = 0.0) -> bool:
     poller = select.poll()
     poller.register(fd, select.POLLOUT)
-    return any(event & select.POLLOUT for _, event in poller.poll(0))
+    return any(event & select.POLLOUT for _, event in poller.poll(seconds * 1000))

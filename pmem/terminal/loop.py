@@ -1,0 +1,345 @@
+"""The loop that passes the bytes on, both ways, with signals, size and the end of the program."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Protocol
+
+from pmem.terminal.drain import Drain
+from pmem.terminal.modes import Modes
+from pmem.terminal.poller import READ, WRITE, Poller
+from pmem.terminal.signals import Signals
+from pmem.terminal.tty import Size, Terminal
+
+if TYPE_CHECKING:
+    from pmem.terminal.child import Child
+    from pmem.terminal.link import Link
+    from pmem.terminal.stream import ShellStream
+
+#: One read of so much, written on at once, keeps keys quick and is as fast as larger ones.
+CHUNK = 4096
+#: While output comes in full chunks so many are passed on between two polls.
+BURST = 8
+#: Bytes queued in a direction past which no more is read for it.
+MAX_QUEUED = 64 << 10
+#: How long the output of a program that stops is passed on, in seconds.
+STOP_PATIENCE = 0.2
+#: How long a program may take to end after its terminal was closed, in seconds.
+HANGUP_PATIENCE = 1.0
+
+_FORWARDED = ("TERM", "INT", "QUIT", "USR1", "USR2")
+
+
+class Recorder(Protocol):
+    """Gets a copy of what the terminal shows (`--record`)."""
+
+    def output(self, data: bytes) -> None:
+        """Bytes on their way to the terminal."""
+        ...
+
+    def resize(self, size: Size) -> None:
+        """The terminal's size, at the start and whenever it changes."""
+        ...
+
+
+class Relay:
+    """The loop between a terminal and a child in its pty."""
+
+    def __init__(
+        self,
+        terminal: Terminal,
+        signals: Signals,
+        child: Child,
+        link: Link | None = None,
+        recorder: Recorder | None = None,
+    ) -> None:
+        self._terminal = terminal
+        self._signals = signals
+        self._child = child
+        self._link = link
+        self._link_fd = -1 if link is None else link.fileno()
+        self._recorder = recorder
+        self._stream: ShellStream | None = None
+        self._modes = Modes()
+        self._poller = Poller()
+        self._to_terminal = bytearray()
+        self._to_child = bytearray()
+        self._takes_input = True
+        self._last_input = b""
+        self._output_ended = False
+        self._drain: Drain | None = None
+        self._hung_up = 0.0
+
+    def watch_commands(self, link: Link, nonce: str, patience: float = 0.0) -> None:
+        """Read the marks of a shell that knows `nonce` and put banners into its output."""
+        from pmem.terminal.stream import ShellStream
+
+        self._stream = ShellStream(link, nonce, self._draw, patience)
+        self._modes = self._stream.modes
+
+    def run(self) -> int:
+        """Relay until the program has ended and all it wrote is out; its exit code."""
+        terminal, child = self._terminal, self._child
+        terminal.enter_raw()
+        self._resize()  # it may have changed while the program started
+        while not self._finished():
+            reads_last = self._drain if self._has_room() else None
+            ready = self._poller.wait(self._prepare())
+            if self._signals.fd in ready or self._signals.pending:
+                self._on_signals()  # first: what is typed after a signal does not overtake it
+            if self._link_fd in ready:
+                self._on_link()
+            if child.master is not None and child.master in ready:
+                events = ready[child.master]
+                if events & WRITE:
+                    self._feed_child()
+                if events & READ:
+                    self._pass_output()
+            elif reads_last is not None:
+                reads_last.ran_dry()
+            if self._takes_input and ready.get(terminal.input, 0) & READ:
+                self._on_input()
+            self._show()
+        return child.exit_code
+
+    def leave(self) -> None:
+        """Put the terminal back: what the program left on when it failed, then the settings."""
+        if self._child.exit_code != 0 and not self._hung_up:
+            off = self._modes.switch_off()
+            if off:
+                with contextlib.suppress(OSError):
+                    self._terminal.write(off)
+        self._terminal.leave_raw()
+
+    def _prepare(self) -> float | None:
+        """Say what to wait for; the seconds until something is due by time, None if nothing is."""
+        terminal, child, want = self._terminal, self._child, self._poller.want
+        want(self._signals.fd, READ)
+        if child.master is not None and not self._output_ended:
+            events = READ if self._has_room() else 0
+            want(child.master, events | WRITE if self._to_child else events)
+        events = READ if self._takes_input and len(self._to_child) < MAX_QUEUED else 0
+        if terminal.input == terminal.output:
+            want(terminal.input, events | WRITE if self._to_terminal else events)
+        else:
+            want(terminal.input, events)
+            want(terminal.output, WRITE if self._to_terminal else 0)
+        if self._link is not None:
+            if self._link.alive:
+                want(self._link_fd, READ | WRITE if self._link.wants_write else READ)
+            elif self._link_fd >= 0:
+                want(self._link_fd, 0)
+                self._link_fd = -1
+        return self._patience()
+
+    def _patience(self) -> float | None:
+        due = []
+        if self._drain is not None and not self._output_ended:
+            due.append(self._drain.until)
+        if self._stream is not None and self._stream.deadline is not None:
+            due.append(self._stream.deadline)
+        if self._hung_up and not self._child.ended:
+            due.append(self._hung_up + HANGUP_PATIENCE)
+        return max(0.0, min(due) - time.monotonic()) if due else None
+
+    def _has_room(self) -> bool:
+        held = self._stream is not None and self._stream.full
+        return len(self._to_terminal) < MAX_QUEUED and not held
+
+    def _finished(self) -> bool:
+        if self._hung_up:
+            late = time.monotonic() >= self._hung_up + HANGUP_PATIENCE
+            return late or self._child.ended
+        if self._drain is None:
+            return False
+        if not self._output_ended and self._drain.due:
+            self._end_drain(self._drain)
+        held = self._stream is not None and self._stream.deadline is not None
+        return self._output_ended and not self._to_terminal and not held
+
+    def _end_drain(self, drain: Drain) -> None:
+        if not self._has_room():
+            drain.wait()
+        # On a busy machine the time can be over before everything was read.
+        elif drain.complete or self._read_output() == 0:
+            self._end_output()
+        self._show()
+
+    def _pass_output(self) -> None:
+        for _ in range(BURST):
+            size = self._read_output()
+            self._show()
+            if size < CHUNK // 2 or self._to_terminal:
+                break
+
+    def _read_output(self) -> int:
+        """Take one chunk of what the program wrote; its size."""
+        chunk = self._child.read(CHUNK)
+        if chunk is None:
+            return 0
+        if not chunk:
+            self._end_output()
+            return 0
+        if self._drain is not None:
+            self._drain.took(len(chunk))
+        if self._stream is not None:
+            self._stream.feed(chunk)
+            self._take_typed(self._stream)
+        else:
+            self._modes.feed(chunk)
+            self._write(chunk)
+        return len(chunk)
+
+    def _end_output(self) -> None:
+        """No more output will come, or is waited for."""
+        self._output_ended = True
+        if self._child.master is not None:
+            self._poller.want(self._child.master, 0)
+        if self._stream is not None:
+            self._stream.finish()
+        self._check_child()
+
+    def _on_input(self) -> None:
+        data = self._terminal.read(CHUNK)
+        if data is None:
+            return
+        self._last_input = data[-1:] or self._last_input
+        if data and self._stream is not None and self._stream.question is not None:
+            self._stream.typed(data)
+            self._take_typed(self._stream)
+        elif data:
+            self._to_child += data
+        else:
+            self._takes_input = False
+            if self._terminal.gone:
+                self._hang_up()
+                return
+            # On a line that is not ended the first one only ends that line.
+            ends = self._child.end_of_file()
+            self._to_child += ends if self._last_input in b"\r\n" else ends * 2
+        self._feed_child()
+
+    def _feed_child(self) -> None:
+        if self._to_child:
+            del self._to_child[: self._child.write(self._to_child)]
+
+    def _take_typed(self, stream: ShellStream) -> None:
+        self._to_child += stream.to_shell
+        stream.to_shell.clear()
+
+    def _show(self) -> None:
+        """Pass on what may be shown now."""
+        shown = self._stream.take() if self._stream is not None else b""
+        if shown or self._to_terminal:
+            self._write(shown)
+        if self._stream is not None and not self._to_terminal:
+            self._stream.shown()
+
+    def _write(self, data: bytes) -> None:
+        if self._recorder is not None and data:
+            self._recorder.output(data)
+        if self._hung_up:
+            return
+        try:
+            if self._to_terminal:
+                self._to_terminal += data
+                del self._to_terminal[: self._terminal.write(self._to_terminal)]
+            else:
+                sent = self._terminal.write(data)
+                if sent < len(data):
+                    self._to_terminal += data[sent:]
+        except OSError:
+            self._hang_up()
+
+    def _on_link(self) -> None:
+        assert self._link is not None
+        self._link.flush()
+        for message in self._link.receive():
+            if message.get("type") == "answer" and self._stream is not None:
+                self._stream.receive(message)
+
+    def _on_signals(self) -> None:
+        found = self._signals.take()
+        if signal.SIGHUP in found:
+            self._on_hangup()
+        for name in _FORWARDED:
+            number = getattr(signal, f"SIG{name}")
+            if number in found:
+                self._child.signal(number)
+        if signal.SIGTSTP in found:
+            self._child.signal(signal.SIGTSTP)
+            self._suspend()
+        if signal.SIGCONT in found:
+            self._resume()
+        if signal.SIGWINCH in found:
+            self._resize()
+        if signal.SIGCHLD in found:
+            self._check_child()
+
+    def _check_child(self) -> None:
+        if self._child.ended:
+            return
+        if self._child.check():
+            self._catch_up()
+            self._suspend()
+        elif self._child.ended:
+            self._drain = Drain()
+            self._takes_input = False
+
+    def _catch_up(self) -> None:
+        """Show what the program wrote before it stopped: it may have left its screen."""
+        deadline = time.monotonic() + STOP_PATIENCE
+        while (self._read_output() or self._to_terminal) and time.monotonic() < deadline:
+            self._show()
+            if self._to_terminal:
+                self._terminal.wait_writable(STOP_PATIENCE)
+
+    def _suspend(self) -> None:
+        """The program stopped, so pmem stops with its job; `fg` lets both go on.
+
+        Where no shell could ever resume it (an orphaned process group) the kernel ignores
+        SIGTSTP, and the program goes on at once.
+        """
+        self._terminal.leave_raw()
+        self._signals.stop_here()
+        self._resume()
+
+    def _resume(self) -> None:
+        self._terminal.remember()
+        self._terminal.enter_raw()
+        self._resize()
+        self._child.signal(signal.SIGCONT)
+
+    def _resize(self) -> None:
+        size = self._terminal.size
+        self._child.resize(size)
+        if self._recorder is not None:
+            self._recorder.resize(size)
+
+    def _on_hangup(self) -> None:
+        if self._terminal.gone:
+            self._hang_up()
+        else:
+            self._child.signal(signal.SIGHUP)
+
+    def _hang_up(self) -> None:
+        """The terminal is gone: so is the program's."""
+        if self._hung_up:
+            return
+        self._hung_up = time.monotonic()
+        self._takes_input = False
+        self._to_terminal.clear()
+        for fd in (self._terminal.input, self._terminal.output, self._child.master):
+            if fd is not None:
+                self._poller.want(fd, 0)
+        self._output_ended = True
+        self._child.hang_up()
+
+    def _draw(self, banner: Mapping[str, Any]) -> bytes:
+        from pmem.terminal.banner import encode_banner
+
+        return encode_banner(banner, self._terminal.size.columns, os.environ)
