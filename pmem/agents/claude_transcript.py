@@ -1,25 +1,27 @@
-"""What Claude Code's transcript tells of a conversation that began without pmem.
+"""Claude Code's transcript as events: of a conversation that began without pmem, or is followed.
 
 Its lines are told to a fresh reader of hooks as the payloads that the hooks would have had, so
-that a call of the past becomes the same step as one of now. Of the file's last part only; lines
-of subagents are passed over.
+that a call becomes the same step either way. Lines of subagents are passed over.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
+from pmem.agents.claude_hooks import COMPACTED, ClaudeHooks
 from pmem.agents.claude_tools import plain
 from pmem.agents.excerpt import excerpt, file_tail
 from pmem.core.decision import HEADER
-from pmem.core.event import Observed
+from pmem.core.event import Event, Observed, UserMessage
 from pmem.core.step import Step
 
-#: How much of a transcript's end is read, in bytes.
+#: How much of a transcript's end is read for its past, in bytes.
 TAIL = 24 << 20
 #: What a turn of the user may begin with when nobody typed it.
 NOT_TYPED = (
@@ -34,86 +36,113 @@ def past(path: str, *, but: str | None = None) -> list[Step]:
     """The steps and the user's words in a transcript, oldest first, unnumbered.
 
     Calls without a result, and the one whose id is `but`, are left out. Empty if the file cannot
-    be read or holds no finished call.
+    be read.
     """
-    from pmem.agents.claude_hooks import COMPACTED, ClaudeHooks
+    steps = []
+    turns = Turns()
+    for line in file_tail(path, TAIL).split("\n"):
+        for event, at in turns.read(line):
+            if isinstance(event, Observed):
+                if event.step.call_id != but or but is None:
+                    steps.append(event.step)
+            elif isinstance(event, UserMessage):
+                steps.append(Step(0, "user", "", event.text, started=at))
+    return steps
 
-    reader = ClaudeHooks(imports=False)
-    steps: list[Step] = []
-    calls: dict[str, dict[str, Any]] = {}
-    for line in _lines(path):
+
+def find_transcript(cwd: str, env: Mapping[str, str]) -> Path | None:
+    """The newest conversation that was begun in a directory, None if there is none."""
+    own = env.get("CLAUDE_CONFIG_DIR") or Path(env.get("HOME", "/")) / ".claude"
+    place = Path(own) / "projects" / re.sub(r"[^A-Za-z0-9]", "-", cwd)
+    try:
+        return max(place.glob("*.jsonl"), key=lambda file: file.stat().st_mtime, default=None)
+    except OSError:
+        return None
+
+
+class Turns:
+    """Reads a transcript line by line, from wherever it begins."""
+
+    def __init__(self) -> None:
+        self._hooks = ClaudeHooks(imports=False)
+        self._calls: dict[str, dict[str, Any]] = {}
+
+    def read(self, text: str) -> Iterator[tuple[Event, float | None]]:
+        """The events of one line, with their time in Unix seconds; none for what is no turn."""
+        line = _turn(text)
+        if line is None:
+            return
         at = _time(line.get("timestamp"))
-        content = (line.get("message") or {}).get("content")
+        content = line["message"].get("content")
         if line["type"] == "assistant":
             for block in _blocks(content, "tool_use"):
-                call = {
-                    "tool_name": block.get("name"),
-                    "tool_input": block.get("input"),
-                    "tool_use_id": block.get("id"),
-                    "cwd": line.get("cwd"),
-                }
-                calls[str(block.get("id"))] = {**call, "at": at}
-            continue
+                for event in self._proposed(block, line, at):
+                    yield event, at
+            return
         if line.get("isCompactSummary"):
-            steps.append(Step(0, "compaction", COMPACTED, excerpt(_text(content)), started=at))
-            continue
+            step = Step(0, "compaction", COMPACTED, excerpt(_text(content)), started=at)
+            yield Observed(step), at
+            return
         for block in _blocks(content, "tool_result"):
-            proposed = calls.pop(str(block.get("tool_use_id")), None)
-            if proposed is not None and proposed["tool_use_id"] != but:
-                steps += _ended(reader, proposed, block, line, at)
+            for event in self._ended(block, line, at):
+                yield event, at
         words = _text(content).strip()
         if words and not line.get("isMeta") and not words.startswith(NOT_TYPED):
-            steps.append(Step(0, "user", "", words, started=at))
-    return steps if any(step.kind not in ("user", "compaction") for step in steps) else []
+            yield UserMessage(words), at
 
-
-def _ended(
-    reader: Any,
-    call: Mapping[str, Any],
-    block: Mapping[str, Any],
-    line: Mapping[str, Any],
-    at: float | None,
-) -> Iterator[Step]:
-    """The step of a finished call, none for one that pmem itself put back."""
-    began = call["at"]
-    told = {key: value for key, value in call.items() if key != "at"}
-    text = plain(block.get("content"))
-    failed = block.get("is_error") is True
-    if failed and HEADER in text:
-        return
-    reader.events(json.dumps({**told, "hook_event_name": "PreToolUse"}).encode())
-    if began is not None and at is not None:
-        told["duration_ms"] = max(at - began, 0.0) * 1000
-    if failed:
-        told |= {"hook_event_name": "PostToolUseFailure", "error": text}
-    else:
-        response = line.get("toolUseResult")
-        told |= {
-            "hook_event_name": "PostToolUse",
-            "tool_response": response if isinstance(response, dict | list) else text,
+    def _proposed(
+        self, block: Mapping[str, Any], line: Mapping[str, Any], at: float | None
+    ) -> list[Event]:
+        call = {
+            "tool_name": block.get("name"),
+            "tool_input": block.get("input"),
+            "tool_use_id": block.get("id"),
+            "cwd": line.get("cwd"),
         }
-    for event in reader.events(json.dumps(told).encode()):
-        if isinstance(event, Observed):
-            refused = event.step.refused or (failed and text.startswith(REFUSED))
-            yield replace(event.step, started=began, refused=refused)
+        self._calls[str(block.get("id"))] = {**call, "at": at}
+        return self._hooks.events(json.dumps({**call, "hook_event_name": "PreToolUse"}).encode())
+
+    def _ended(
+        self, block: Mapping[str, Any], line: Mapping[str, Any], at: float | None
+    ) -> Iterator[Event]:
+        """The step of a finished call, none for one that pmem itself put back."""
+        told = self._calls.pop(str(block.get("tool_use_id")), None)
+        text = plain(block.get("content"))
+        failed = block.get("is_error") is True
+        if told is None or (failed and HEADER in text):
+            return
+        began = told.pop("at")
+        if began is not None and at is not None:
+            told["duration_ms"] = max(at - began, 0.0) * 1000
+        if failed:
+            told |= {"hook_event_name": "PostToolUseFailure", "error": text}
+        else:
+            response = line.get("toolUseResult")
+            told |= {
+                "hook_event_name": "PostToolUse",
+                "tool_response": response if isinstance(response, dict | list) else text,
+            }
+        for event in self._hooks.events(json.dumps(told).encode()):
+            if isinstance(event, Observed):
+                refused = event.step.refused or (failed and text.startswith(REFUSED))
+                yield Observed(replace(event.step, started=began, refused=refused))
 
 
-def _lines(path: str) -> Iterator[dict[str, Any]]:
-    """The turns of the main conversation; torn and foreign lines are skipped."""
-    for text in file_tail(path, TAIL).split("\n"):
-        if '"type":"user"' not in text and '"type":"assistant"' not in text:
-            continue
-        try:
-            line = json.loads(text)
-        except (ValueError, RecursionError):
-            continue
-        if (
-            isinstance(line, dict)
-            and line.get("type") in ("user", "assistant")
-            and not line.get("isSidechain")
-            and isinstance(line.get("message"), dict)
-        ):
-            yield line
+def _turn(text: str) -> dict[str, Any] | None:
+    """A turn of the main conversation; None for a torn line and for any other."""
+    if '"type":"user"' not in text and '"type":"assistant"' not in text:
+        return None
+    try:
+        line = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    known = (
+        isinstance(line, dict)
+        and line.get("type") in ("user", "assistant")
+        and not line.get("isSidechain")
+        and isinstance(line.get("message"), dict)
+    )
+    return line if known else None
 
 
 def _blocks(content: Any, kind: str) -> list[dict[str, Any]]:

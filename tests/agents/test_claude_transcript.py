@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pmem.agents.claude_hooks import ClaudeHooks
-from pmem.agents.claude_transcript import past
+from pmem.agents.claude_transcript import find_transcript, past
 from pmem.core.event import Observed, Proposed, Started, UserMessage
 
 CWD = "/home/kim/shop"
@@ -105,10 +106,21 @@ def test_refused_held_unfinished_and_foreign_calls(transcript: Path) -> None:
     assert [(s.action, s.refused) for s in steps] == [("rm -r x", True)]
 
 
-@pytest.mark.parametrize("lines", [[], ["nonsense"], [said("only words")]])
-def test_without_a_finished_call_there_is_no_past(transcript: Path, lines: list[Any]) -> None:
-    assert past(write(transcript, *lines)) == []
+def test_without_turns_there_is_no_past(transcript: Path) -> None:
+    assert past(write(transcript)) == past(write(transcript, "nonsense")) == []
     assert past(str(transcript) + ".gone") == []
+
+
+def test_a_directorys_newest_conversation_is_found(tmp_path: Path) -> None:
+    place = tmp_path / ".claude" / "projects" / "-home-kim-my-shop"
+    place.mkdir(parents=True)
+    for age, name in enumerate(("new", "old")):
+        write(place / f"{name}.jsonl", said("x"))
+        os.utime(place / f"{name}.jsonl", (1000 - age, 1000 - age))
+    env = {"HOME": str(tmp_path)}
+    assert find_transcript("/home/kim/my_shop", env) == place / "new.jsonl"
+    assert find_transcript("/home/kim", env) is None
+    assert find_transcript("/home/kim/my.shop", {"CLAUDE_CONFIG_DIR": f"{tmp_path}/.claude"})
 
 
 def hook(event: str, transcript: str, **more: Any) -> bytes:
@@ -151,6 +163,9 @@ def test_a_prompt_that_stands_in_the_transcript_already_is_told_once(transcript:
 
 def test_a_new_and_a_cleared_conversation_have_no_past(transcript: Path) -> None:
     path = write(transcript, called("1", "make"), answered("1", "ok"))
+    gone = str(transcript) + ".gone"
+    new = ClaudeHooks().events(hook("UserPromptSubmit", gone, prompt="go"))
+    assert new == [UserMessage("go")]
     hooks = ClaudeHooks()
     assert hooks.events(hook("SessionStart", path, source="clear")) == [Started("clear")]
     call = {"tool_name": "Bash", "tool_input": {"command": "ls"}, "tool_use_id": "2"}
