@@ -135,7 +135,8 @@ class Ear:
         """Until so many events of this kind were told; fails if they never are."""
         end = time.monotonic() + STUCK
         while sum(isinstance(event, kind) for event in self.events) < times:
-            assert time.monotonic() < end, f"{kind.__name__} was never told: {self.events}"
+            told = [payload.get("hook_event_name") for payload in self.payloads]
+            assert time.monotonic() < end, f"{kind.__name__} is missing: {told}, {self.events}"
             time.sleep(0.05)
 
     def close(self) -> None:
