@@ -61,7 +61,7 @@ class Request:
     tools: Sequence[Tool] = ()
     phase: str = ""
     timeout: float = 60.0
-    max_tokens: int = 2048
+    max_tokens: int = 4096
     temperature: float | None = None
 
 

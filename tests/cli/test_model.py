@@ -94,18 +94,8 @@ class Bench:
 
     def play(self, *options: str, once: bool = False, **env: str) -> str:
         """The scripted agent under memory; what it printed."""
-        code = (
-            "from pmem.cli.launch import launch; from pmem.cli.environment import Environment;"
-            "from pmem.cli.options import StartOptions; import sys, json;"
-            "sys.exit(launch(Environment.of_process(), json.loads(sys.argv[1]),"
-            " StartOptions(**json.loads(sys.argv[2])), agent='scripted'))"
-        )
-        command = [sys.executable, str(self.agent), *(["--once"] if once else [])]
-        given: dict[str, Any] = dict(option.split("=", 1) for option in options)
-        if given.pop("yes", None):
-            given["yes"] = True
         done = subprocess.run(
-            [sys.executable, "-c", code, json.dumps(command), json.dumps(given)],
+            self.line(options, once),
             cwd=self.project,
             env={**os.environ, "LOG": str(self.log), **env},
             stdin=subprocess.DEVNULL,
@@ -116,6 +106,20 @@ class Bench:
         assert done.returncode == 0, done.stderr
         self.words = done.stderr
         return done.stdout
+
+    def line(self, options: tuple[str, ...], once: bool) -> list[str]:
+        """What starts the scripted agent under memory."""
+        code = (
+            "from pmem.cli.launch import launch; from pmem.cli.environment import Environment;"
+            "from pmem.cli.options import StartOptions; import sys, json;"
+            "sys.exit(launch(Environment.of_process(), json.loads(sys.argv[1]),"
+            " StartOptions(**json.loads(sys.argv[2])), agent='scripted'))"
+        )
+        command = [sys.executable, str(self.agent), *(["--once"] if once else [])]
+        given: dict[str, Any] = dict(option.split("=", 1) for option in options)
+        if given.pop("yes", None):
+            given["yes"] = True
+        return [sys.executable, "-c", code, json.dumps(command), json.dumps(given)]
 
     @property
     def asked(self) -> list[str]:
@@ -227,6 +231,25 @@ def test_a_model_that_hangs_holds_neither_the_agent_nor_the_end(bench: Bench) ->
     assert "observed make" in bench.play(f"model=command:{bench.model}", "yes=1", once=True)
     if bench.log.exists():
         assert gone(int(bench.log.read_text()))
+
+
+def test_when_the_terminal_process_dies_in_sync_mode_nothing_is_left(bench: Bench) -> None:
+    bench.model.write_text('#!/bin/sh\necho $$ > "$LOG"; exec sleep 300\n')
+    command = bench.line((f"model=command:{bench.model}", "yes=1", "mode=sync"), once=True)
+    running = subprocess.Popen(
+        command,
+        cwd=bench.project,
+        env={**os.environ, "LOG": str(bench.log)},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    while not (bench.log.exists() and bench.log.read_text().endswith("\n")):
+        assert running.poll() is None
+        time.sleep(0.05)
+    running.kill()
+    running.wait()
+    assert gone(int(bench.log.read_text()))
 
 
 def test_on_a_terminal_it_is_asked_once_and_a_no_is_kept(bench: Bench) -> None:
