@@ -10,6 +10,7 @@ import importlib.util
 import json
 import shutil
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
@@ -72,7 +73,11 @@ def outside() -> Iterator[Path]:
     CACHE.mkdir(parents=True, exist_ok=True)
     path = Path(tempfile.mkdtemp(prefix="run-", dir=CACHE))
     yield path
-    shutil.rmtree(path, ignore_errors=True)
+    for _ in range(50):  # an agent whose terminal was closed may write a little longer
+        shutil.rmtree(path, ignore_errors=True)
+        time.sleep(0.1)
+        if not path.exists():
+            break
 
 
 @pytest.fixture
