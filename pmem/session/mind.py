@@ -145,7 +145,7 @@ class Mind:
                     return
                 lane, moment = self._waiting.popitem(last=False)
                 self._busy.add(lane)
-            thought = think(self.agent, lane, moment)
+            thought = think(self.agent, lane, moment, heard=self.sync)
             with self._changed:
                 self._busy.discard(lane)
                 self._done.append(thought)
@@ -154,8 +154,12 @@ class Mind:
                 os.write(self._write, b"!")
 
 
-def think(agent: ModelAgent, lane: str | None, moment: Moment) -> Thought:
-    """Both phases over a snapshot, whose bank takes the operations in between; never raises."""
+def think(agent: ModelAgent, lane: str | None, moment: Moment, *, heard: bool = True) -> Thought:
+    """Both phases over a snapshot, whose bank takes the operations in between; never raises.
+
+    Where nobody waits, what is said at the end of a turn is not `heard` before the user speaks
+    again, so only phase 1 runs then.
+    """
     began = time.monotonic()
     ops: list[BankOp] = []
     error = ""
@@ -163,7 +167,10 @@ def think(agent: ModelAgent, lane: str | None, moment: Moment) -> Thought:
         for op in agent.manage(moment):
             moment.bank.apply(op)
             ops.append(op)
-        decision = agent.decide(moment)
+        unheard = moment.trigger is Trigger.FINISH and not heard
+        decision: Decision = (
+            Silence("the turn is over, nobody would hear it") if unheard else agent.decide(moment)
+        )
     except Exception:
         decision, error = (
             Silence("the memory agent failed; errors.log has it"),

@@ -358,6 +358,16 @@ def test_the_model_is_told_what_it_said_and_what_came_of_it() -> None:
     assert f"| {TOLD}" in news and "then step 2 | apt-get install -y libdb-dev" in news
 
 
+def test_at_the_end_of_a_turn_only_the_bank_is_kept_where_nobody_waits() -> None:
+    model = ScriptedModel([WRITES, SAYS])
+    ring = Ring(model)
+    ring.session.handle(Finished("all done"), HOOK)
+    ring.settle()
+    ring.session.take_thoughts()
+    assert [r.phase for r in model.requests] == ["manage"]
+    assert "db" in ring.kept.bank.entries
+
+
 def test_an_ablation_speaks_past_the_guard() -> None:
     note = f"<context_for_action>{'careful ' * 80}</context_for_action>"
     ring = Ring(ScriptedModel([{"text": note, "times": 0}]), style=STYLES["advisor"], sync=True)
