@@ -18,11 +18,18 @@ EMBEDDED = frozenset({"off", "rules"})
 
 
 def settled(
-    environment: Environment, project: Project, settings: Settings, *, yes: bool, quiet: bool
+    environment: Environment,
+    project: Project,
+    settings: Settings,
+    *,
+    yes: bool,
+    quiet: bool,
+    tells: bool = True,
 ) -> Settings:
     """The settings to start with: with a model only if the user lets it be asked here.
 
-    On a terminal it is asked once; elsewhere one line says how to say yes, and rules play.
+    On a terminal it is asked once; elsewhere one line says how to say yes, and rules play. Of a
+    program that tells pmem nothing (`tells` is false) nothing would be sent: nobody is asked.
     Raises Trouble where the arm needs a model and none is named.
     """
     if settings.arm in EMBEDDED or settings.model.startswith("scripted:"):
@@ -45,7 +52,7 @@ def settled(
     if consented(project, settings.model, settings.base_url):
         return settings
     rules = replace(settings, arm="rules")
-    if declined(project, settings.model, settings.base_url):
+    if not tells or declined(project, settings.model, settings.base_url):
         return rules
     if not environment.terminal:
         if not quiet:

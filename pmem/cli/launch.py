@@ -231,7 +231,9 @@ def configure(
 
         quiet = bool(options.quiet or settings.quiet)
         yes = bool(options.yes)
-        settings = settled(environment, project, settings, yes=yes, quiet=quiet)
+        settings = settled(
+            environment, project, settings, yes=yes, quiet=quiet, tells=program.tells
+        )
     return SessionConfig(
         project=project,
         settings=settings,

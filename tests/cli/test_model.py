@@ -256,9 +256,10 @@ def test_on_a_terminal_it_is_asked_once_and_a_no_is_kept(bench: Bench) -> None:
     import pexpect
 
     def start() -> pexpect.spawn:
+        program, *words = bench.line((f"model=command:{bench.model}",), once=True)
         return pexpect.spawn(
-            sys.executable,
-            ["-m", "pmem", "run", "--model", f"command:{bench.model}", "--", "echo", "ran"],
+            program,
+            words,
             cwd=str(bench.project),
             env={**os.environ, "LOG": str(bench.log)},  # type: ignore[arg-type]
             encoding="utf-8",
@@ -272,12 +273,18 @@ def test_on_a_terminal_it_is_asked_once_and_a_no_is_kept(bench: Bench) -> None:
     first.expect(r"\[y/N\] ")
     first.sendline("")
     first.expect("rules only")
-    first.expect("ran")
+    first.expect("observed make")
     first.expect(pexpect.EOF)
     second = start()
-    second.expect("ran")
+    second.expect("observed make")
     assert "y/N" not in second.before
     second.expect(pexpect.EOF)
+    assert bench.asked == []
+
+
+def test_of_a_program_that_tells_nothing_nobody_is_asked(bench: Bench) -> None:
+    done = bench.pmem("run", "--model", f"command:{bench.model}", "--", "echo", "ran")
+    assert (done.stdout, done.stderr) == ("ran\n", "")
     assert bench.asked == []
 
 
