@@ -95,7 +95,7 @@ def add(
         name = _named(id) if id else free_id(bank_file.bank, text)
         known = bank_file.bank.get(name)
         bank_file.apply([SaveKnowledge(name, text, tags, source="user", when=when)])
-        environment.say(f"{'updated' if known else 'remembered'} {name}")
+    environment.say(f"{'updated' if known else 'remembered'} {name}")
 
 
 def watch_table(given: Mapping[str, Any]) -> dict[str, Any] | None:

@@ -17,7 +17,7 @@ from pmem.core.syntax import Block, Group, Item, Node, Pipeline, Sequence, Simpl
 
 #: Ended by the person (Ctrl-C), or by a reader that had enough (`| head`).
 _ENDED_BY_OTHERS = frozenset({130, 141})
-_FILLERS = frozenset({"echo", "printf", "true", ":", "set", "exit", "return", "false"})
+_FILLERS = frozenset({"echo", "printf", "true", ":", "set", "exit", "return"})
 #: Where these do not get, what comes after them is off the track.
 _REACHING = frozenset({"cd", "curl", "wget"})
 

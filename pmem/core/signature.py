@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from pmem.core.bash import read
@@ -43,7 +43,8 @@ class Command:
     `words` is what really runs, unquoted (without `sudo`, `timeout 5`, `FOO=1`); `text` is its
     normal form with everything that matters (`sudo`, `nohup`, assignments, redirects, a final
     `&`); `redirects` are (operator, target), a here-document's target being the hash of its
-    body; `cwd` is the directory an earlier `cd` of the same line led to, as written.
+    body; `cwd` is the directory an earlier `cd` of the same line led to, as written; `within` is
+    the function whose body it stands in: it runs only when that is called.
     """
 
     words: tuple[str, ...]
@@ -51,6 +52,7 @@ class Command:
     assignments: tuple[str, ...] = ()
     redirects: tuple[tuple[str, str], ...] = ()
     cwd: str | None = None
+    within: str = ""
 
 
 def parse(command: str) -> tuple[Command, ...]:
@@ -186,11 +188,18 @@ def _flatten(node: Node, place: _Place, background: bool) -> Iterator[Command]:
             where = _Place(place.cwd) if opening == "(" else place
             yield from _flatten(body, where, background)
             yield from _redirects(redirects, place)
-        case Block(_, pieces, redirects):
+        case Block(keyword, pieces, redirects):
+            name = _function(pieces) if keyword == "function" else ""
             for piece in pieces:
                 if not isinstance(piece, str):
-                    yield from _flatten(piece, place, background)
+                    for part in _flatten(piece, place, background):
+                        yield replace(part, within=name) if name else part
             yield from _redirects(redirects, place)
+
+
+def _function(pieces: tuple[str | Sequence, ...]) -> str:
+    """The name of a function, as `f()` or `function f` begins its definition."""
+    return next((p for p in pieces if isinstance(p, str) and p != "function"), "")
 
 
 def _inner(words: list[Word], place: _Place) -> Iterator[Command]:

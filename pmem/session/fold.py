@@ -23,8 +23,8 @@ def attempt(step: Step, facts: Facts, *, project: str, session: str) -> RecordAt
     """The operation that folds this step into the bank, None if it does not belong there."""
     if step.kind != "command" or step.refused or step.action == PRIVATE or not facts.normal:
         return None
-    if not facts.failed and _only_looks(step.action):
-        return None
+    if not facts.failed and (step.exit_code or _only_looks(step.action)):
+        return None  # a probe that said no, or was interrupted, is neither passed nor failed
     return RecordAttempt(
         command=facts.normal,
         cwd=place(facts.cwd, project),

@@ -29,7 +29,7 @@ from pmem.core.guard import guard
 from pmem.core.history import Facts
 from pmem.core.moment import Changed, Given, Moment, unknown_changes
 from pmem.core.quiet import Quiet
-from pmem.core.step import ACTING_KINDS, Action, Step
+from pmem.core.step import Action, Step
 from pmem.core.trajectory import Trajectory
 from pmem.core.trigger import trigger
 from pmem.memory.protocol import MemoryAgent
@@ -108,7 +108,7 @@ class Tally:
     steps: int = 0
     reminders: int = 0
     holds: int = 0
-    entries_at_start: frozenset[str] = field(default_factory=frozenset)
+    made: set[str] = field(default_factory=set)
 
 
 class Session:
@@ -139,7 +139,7 @@ class Session:
         self.outside = outside
         self._has_model = outside.thinking is not None or hasattr(outside.memory, "mind")
         self.lanes: dict[str | None, Lane] = {}
-        self.tally = Tally(entries_at_start=frozenset(outside.bank.bank.entries))
+        self.tally = Tally()
         self._next_number = first_number
 
     def handle(self, event: Event, channel: Channel) -> Answer:
@@ -171,7 +171,7 @@ class Session:
         thinking = self.outside.thinking
         for pending in thinking.collect() if thinking is not None else ():
             if pending.thought.ops:
-                self.outside.bank.apply(pending.thought.ops)
+                self._apply(pending.thought.ops)
             lane = self.lanes.get(pending.thought.lane)
             why = silence_of(pending.thought) or ("" if lane else "its trajectory has ended")
             if why or lane is None:
@@ -188,9 +188,14 @@ class Session:
             self.take_thoughts()
 
     @property
+    def steps_known(self) -> int:
+        """How many steps are numbered so far, those of a resumed conversation among them."""
+        return self._next_number - 1
+
+    @property
     def new_entries(self) -> int:
-        """How many entries of the bank were not there when the session started."""
-        return len(self.outside.bank.bank.entries.keys() - self.tally.entries_at_start)
+        """How many entries of the bank this session made."""
+        return len(self.outside.bank.bank.entries.keys() & self.tally.made)
 
     # -- the ring ---------------------------------------------------------------------------
 
@@ -266,7 +271,7 @@ class Session:
         repeated = step.kind == "command" and bool(lane.history.attempts(step.proposed))
         first = not lane.trajectory.recent
         facts = self._record(lane, step)
-        self.tally.steps += step.kind in ACTING_KINDS
+        self.tally.steps += 1
         self._fold(step, facts)
         pulled = trigger(facts, first=first, repeated=repeated, interval=self.interval)
         moment = self._moment(lane, pulled or Trigger.INTERVAL)
@@ -308,7 +313,7 @@ class Session:
         if self.outside.thinking is not None:
             ops = [op for op in ops if not isinstance(op, UpdateStatus)]
         if ops:
-            self.outside.bank.apply(ops)
+            self._apply(ops)
 
     def _think(
         self, lane: Lane, moment: Moment, channel: Channel, *, asks: bool
@@ -406,6 +411,11 @@ class Session:
 
     # -- what it is made of -----------------------------------------------------------------
 
+    def _apply(self, ops: Sequence[BankOp]) -> None:
+        known = set(self.outside.bank.bank.entries)
+        self.outside.bank.apply(ops)
+        self.tally.made |= self.outside.bank.bank.entries.keys() - known
+
     def _lane(self, agent_id: str | None) -> Lane:
         lane = self.lanes.get(agent_id)
         if lane is None:
@@ -460,7 +470,7 @@ class Session:
     def _fold(self, step: Step, facts: Facts) -> None:
         op = attempt(step, facts, project=self.project, session=self.id)
         if op is not None:
-            self.outside.bank.apply([op])
+            self._apply([op])
 
 
 def _worth(reminder: Reminder) -> tuple[bool, bool]:

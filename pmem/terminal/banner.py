@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -122,7 +123,7 @@ def _body(banner: Mapping[str, Any], cells: int) -> list[list[_Piece]]:
     ]
     citations = [c for c in banner.get("citations") or () if isinstance(c, Mapping)]
     for citation in citations[:MAX_CITED]:
-        lines.extend(_cited(citation, cells))
+        lines.extend(_cited(citation, cells, _plain(banner.get("text"))))
     left = len(citations) - MAX_CITED
     if left > 0:
         lines.append([(f"and {left} more", "faint")])
@@ -131,8 +132,11 @@ def _body(banner: Mapping[str, Any], cells: int) -> list[list[_Piece]]:
     return lines
 
 
-def _cited(citation: Mapping[str, Any], cells: int) -> list[list[_Piece]]:
-    """An entry: its id and steps, and as much of its content as one line has room for."""
+def _cited(citation: Mapping[str, Any], cells: int, text: str) -> list[list[_Piece]]:
+    """An entry: its id and steps, and as much of its content as one line has room for.
+
+    A content that stands in the reminder's text is not shown a second time.
+    """
     id = _plain(citation.get("id"))
     steps = [str(n) for n in citation.get("steps") or ()]
     where = f"step{'s' if len(steps) > 1 else ''} {', '.join(steps)}" if steps else ""
@@ -141,9 +145,15 @@ def _cited(citation: Mapping[str, Any], cells: int) -> list[list[_Piece]]:
         return [[(line, "faint")] for line in wrap(f"{id} {where}".strip(), cells)]
     content = _plain(citation.get("content")).replace("\n", " ")
     room = cells - width(head) - 3
-    if content and room >= 12:
+    if content and room >= 12 and _essence(content) not in _essence(text):
         return [[(head, ""), (f" · {fit(content, room)}", "faint")]]
     return [[(head, "")]]
+
+
+def _essence(text: str) -> str:
+    """A text as it is compared: what is quoted in it, else its letters."""
+    quoted = re.search(r"“(.+)”", text)
+    return re.sub(r"\W+", "", quoted[1] if quoted else text).casefold()
 
 
 def _how_to_see_more(banner: Mapping[str, Any]) -> str:

@@ -17,6 +17,8 @@ IN_TIME = 0.035
 
 _ENTER = (b"\r", b"\n")
 _INTERRUPT = b"\x03"
+#: Lines with which a person says no, whatever the banner told them to press.
+_NO = (b"n", b"no", b"q", b"quit", b"abort", b"cancel", "아니요".encode(), "아니".encode())
 
 
 class Gate:
@@ -61,7 +63,7 @@ class Question:
     """A held command that waits for the person: Enter runs it, ctrl-C drops it.
 
     `kept` is what the shell gets once that is decided: every key but that Enter, and that one
-    too if it ends a line typed ahead.
+    too if it ends a line typed ahead. A typed no drops the command as ctrl-C does.
     """
 
     number: str
@@ -73,6 +75,9 @@ class Question:
             key = keys[at : at + 1]
             if key in _ENTER:
                 self.kept += keys[:at]
+                if self.kept.strip().lower() in _NO:
+                    self.kept[:] = _INTERRUPT + keys[at + 1 :]
+                    return False
                 self.kept += keys[at:] if self.kept else keys[at + 1 :]
                 return True
             if key == _INTERRUPT:

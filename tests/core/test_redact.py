@@ -95,6 +95,7 @@ B64 = made(LETTERS + "/+", 64)
 # A line with a value that must go; all else in the line must stay.
 PLACES = {
     "env file": (f"DB_PASSWORD={PW}", PW),
+    "key header": (f"curl -H 'X-Api-Key: {PW}' https://x.test/", PW),
     "env file, letters only": ("DB_PASSWORD=korrektpferd", "korrektpferd"),
     "exported": (f"export API_KEY={PW}", PW),
     "quoted": (f'SECRET_KEY="{PW}"', PW),

@@ -167,3 +167,14 @@ def test_any_banner_at_any_width_keeps_within_it(banner: dict[str, Any], columns
     if columns >= 20:
         assert all(width(line) < columns for line in lines)
     assert "[MEMORY REMINDER]" in lines[0]
+
+
+def test_a_content_that_stands_in_the_text_is_not_shown_twice() -> None:
+    rule = "AGENTS.md:3 says: “Never force-push.”"
+    banner = {
+        "text": f"{rule} What is about to run: `git push -f`.",
+        "citations": [{"id": "agents.md-3", "content": rule, "steps": []}],
+    }
+    shown = render_banner(banner, 90, False)
+    assert shown.count("Never force-push") == 1
+    assert "agents.md-3" in shown

@@ -18,6 +18,7 @@ from pmem.terminal.gate import Gate, Question
         ([b"\x03"], False, b"\x03"),
         ([b"ls", b" -l\r", b""], True, b"ls -l\r"),
         ([b"ab\rcd"], True, b"ab\rcd"),
+        ([b"No\rcd"], False, b"\x03cd"),
         ([b"ab", b"c\x03d"], False, b"\x03abcd"),
         ([b"abc"], None, b"abc"),
     ],

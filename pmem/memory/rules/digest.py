@@ -7,6 +7,7 @@ from pmem.core.decision import Reminder, Trigger
 from pmem.core.history import Facts
 from pmem.core.moment import Moment
 from pmem.core.text import shorten
+from pmem.memory.rules import known_remedy
 from pmem.memory.rules.phrases import phrase, steps, task_language
 from pmem.memory.rules.places import attempts_entry
 from pmem.memory.rules.prohibition import in_force
@@ -56,13 +57,14 @@ def _rules(moment: Moment) -> list[Entry]:
 
 
 def _open(moment: Moment) -> list[Facts]:
-    """The commands whose newest run failed, the newest ones, in order."""
+    """The commands whose newest run failed and that passed in no other form since, in order."""
     newest: dict[tuple[str, str], Facts] = {}
     for one in list(moment.history.facts)[-REACH:]:
         if one.kind == "command" and one.normal:
             newest.pop((one.normal, one.cwd), None)
             newest[one.normal, one.cwd] = one
-    return [f for f in newest.values() if f.failed][-MAX_EACH:]
+    failing = [f for f in newest.values() if f.failed]
+    return [f for f in failing if known_remedy.variant(moment, f) is None][-MAX_EACH:]
 
 
 def _told(facts: Facts, moment: Moment, lang: str) -> str:

@@ -1,0 +1,1 @@
+"""What agents leave on disk of a past run, read as the neutral lines: one file a format."""

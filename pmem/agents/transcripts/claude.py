@@ -1,0 +1,48 @@
+"""Claude Code's project files, by the reader that also catches up with a resumed conversation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pmem.agents.claude_transcript import past
+from pmem.agents.transcripts.recorded import Recorded, seconds
+from pmem.core.step import Step
+
+
+def read(path: Path, lines: Sequence[Mapping[str, Any]], recorded: Recorded) -> None:
+    """Fill `recorded` from a project file; `lines` are its objects."""
+    recorded.header["cwd"] = next((line["cwd"] for line in lines if line.get("cwd")), None)
+    steps = [(step.started or 0.0, step) for step in past(str(path))]
+    for at, text in _answers(lines):
+        place = next((n for n, (began, _) in enumerate(steps) if began > at), len(steps))
+        steps.insert(place, (at, Step(0, "message", text, "", started=at)))
+    for _, step in steps:
+        recorded.add(step)
+
+
+def _answers(lines: Sequence[Mapping[str, Any]]) -> list[tuple[float, str]]:
+    """The agent's words that no call follows: what it told the user at the end of a turn."""
+    answers = []
+    words: list[str] = []
+    at = 0.0
+    for line in lines:
+        if line.get("type") not in ("user", "assistant") or line.get("isSidechain"):
+            continue
+        content = (line.get("message") or {}).get("content")
+        blocks = content if isinstance(content, list) else []
+        kinds = {b.get("type") for b in blocks if isinstance(b, Mapping)}
+        if line["type"] == "assistant":
+            if "tool_use" in kinds:
+                words.clear()
+            texts = [str(b.get("text") or "") for b in blocks if b.get("type") == "text"]
+            if any(texts):
+                words += texts
+                at = seconds(line.get("timestamp")) or at
+        elif "tool_result" not in kinds and words:
+            answers.append((at, "\n".join(words)))
+            words.clear()
+    if words:
+        answers.append((at, "\n".join(words)))
+    return answers
