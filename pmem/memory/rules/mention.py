@@ -41,7 +41,7 @@ class Pattern:
         return False
 
     def _fits(self, positional: Sequence[str], flags: frozenset[str]) -> bool:
-        if flags & _harmless():
+        if self._only_looks(positional, flags):
             return False
         if not all(same & flags for same in self.flags):
             return False
@@ -51,6 +51,21 @@ class Pattern:
             return False
         rest = iter(positional[1:])
         return all(any(_means(word, other) for other in rest) for word in self.words[1:])
+
+    def _only_looks(self, positional: Sequence[str], flags: frozenset[str]) -> bool:
+        """Whether it asks for help, tries dry, or lists what is there (`git stash list`)."""
+        tables = data("commands")
+        name = " ".join((self.program, *positional[:1]))
+        dry = {*tables["harmless"], *tables["dry"].get(self.program, ())}
+        dry.update(tables["dry"].get(name, ()))
+        if flags & dry and not any(same & flags & dry for same in self.flags):
+            return True
+        return (
+            len(self.words) == 1
+            and name in tables["groups"]
+            and positional[1:2] != []
+            and positional[1] in tables["looks"]
+        )
 
 
 def _means(word: str, other: str) -> bool:
@@ -77,9 +92,16 @@ def pattern(text: str) -> Pattern | None:
 
 
 def run_by(command: str) -> list[tuple[str, ...]]:
-    """The words of every simple command of a line; under `sudo` and its like, those too."""
+    """The words of every simple command of a line; under `sudo` and its like, those too.
+
+    A function that is only defined runs nothing.
+    """
     found: list[tuple[str, ...]] = []
-    for part in parse(command):
+    parts = parse(command)
+    called = {part.words[0] for part in parts if part.words}
+    for part in parts:
+        if part.within and part.within not in called:
+            continue
         found.append(part.words)
         first = part.text.removeprefix(" ".join(part.assignments)).split(maxsplit=1)[:1]
         if first and first[0] in data("commands")["wrappers"] and part.words[:1] != tuple(first):
@@ -104,11 +126,6 @@ def _known_programs() -> frozenset[str]:
 
 def _known(program: str) -> bool:
     return program in _known_programs()
-
-
-@cache
-def _harmless() -> frozenset[str]:
-    return frozenset(data("commands")["harmless"])
 
 
 def _views(words: Sequence[str]) -> Iterator[tuple[str, Sequence[str]]]:
