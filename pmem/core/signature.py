@@ -192,8 +192,8 @@ def _flatten(node: Node, place: _Place, background: bool) -> Iterator[Command]:
             name = _function(pieces) if keyword == "function" else ""
             for piece in pieces:
                 if not isinstance(piece, str):
-                    for part in _flatten(piece, place, background):
-                        yield replace(part, within=name) if name else part
+                    for inner in _flatten(piece, place, background):
+                        yield replace(inner, within=name) if name else inner
             yield from _redirects(redirects, place)
 
 

@@ -69,7 +69,7 @@ def _blocks(text: str) -> Iterator[_Block]:
     block: _Block | None = None
     heading = ""
     fenced = False
-    for number, line in enumerate(text.splitlines(), start=1):
+    for number, line in enumerate(text.split("\n"), start=1):
         if line.lstrip().startswith(("```", "~~~")):
             fenced = not fenced
             line = ""
