@@ -79,14 +79,14 @@ class CopilotCli:
 
 
 def write_plugin(place: Path, hook: HookLine) -> None:
-    """Make `place` a plug-in whose hooks tell their event in front of the payload."""
+    """Make `place` a plug-in whose hooks tell each event with its payload."""
     from pmem.agents.copilot_hooks import EVENTS
 
     hooks = {
         event: [
             {
                 "type": "command",
-                "bash": f"{{ echo {event}; cat; }} | {hook.command}",
+                "bash": hook_line(event, hook),
                 "timeoutSec": hook.timeout,
             }
         ]
@@ -96,6 +96,11 @@ def write_plugin(place: Path, hook: HookLine) -> None:
     place.mkdir()
     (place / "plugin.json").write_text(json.dumps(manifest), "utf-8")
     (place / "hooks.json").write_text(json.dumps({"version": 1, "hooks": hooks}), "utf-8")
+
+
+def hook_line(event: str, hook: HookLine) -> str:
+    """The shell line that tells one event, its name and its payload in one JSON object."""
+    return f"""{{ printf '{{"event":"{event}","payload":'; cat; printf '}}'; }} | {hook.command}"""
 
 
 COPILOT_CLI = CopilotCli()

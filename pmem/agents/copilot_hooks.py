@@ -1,8 +1,8 @@
 """Copilot CLI's hook payloads as events, and answers as its hooks may give them.
 
-Found by running 1.0.102: a payload names neither its event nor its call, so pmem's hook line puts
-the event in front of it and calls are told apart by their arguments. The exit code stands in the
-text for the model, which counts as a success whatever it is.
+Found by running 1.0.102: a payload names neither its event nor its call, so pmem's hook line
+wraps it in `{"event": NAME, "payload": …}`, and calls are told apart by their arguments. The exit
+code stands in the text for the model, which counts as a success whatever it is.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 
 from pmem.agents import hook_json
 from pmem.agents.calls import Calls, Key, Lane
-from pmem.agents.excerpt import excerpt, file_tail
+from pmem.agents.excerpt import excerpt
 from pmem.agents.tool_calls import Tools
 from pmem.core.decision import to_agent
 from pmem.core.event import (
@@ -76,8 +76,8 @@ class CopilotHooks:
             case "sessionStart":
                 return [Started("resume" if said.get("source") == "resume" else "startup")]
             case "agentStop":
-                message = last_message(str(said.get("transcriptPath") or ""))
-                return [*self._given_up(lane, turn_over=True), Finished(message)]
+                # Its closing words are in no payload, and not yet in the transcript.
+                return [*self._given_up(lane, turn_over=True), Finished()]
             case "sessionEnd":
                 return [Ended()]
         return []
@@ -117,23 +117,11 @@ class CopilotHooks:
         return [Observed(hook_json.turned_down(call, None)) for call in over]
 
 
-def last_message(transcript: str) -> str:
-    """The agent's latest words in its transcript, "" if they cannot be read."""
-    for line in reversed(file_tail(transcript).splitlines()):
-        try:
-            row = json.loads(line)
-        except ValueError:
-            continue
-        if isinstance(row, dict) and row.get("type") == "assistant.message":
-            data = row.get("data")
-            return str(data.get("content") or "") if isinstance(data, dict) else ""
-    return ""
-
-
 def _read(payload: bytes) -> tuple[str, dict[str, Any]]:
-    """The event that the hook line put in front, and the payload behind it."""
-    event, _, rest = payload.partition(b"\n")
-    return event.decode("ascii", "replace").strip(), hook_json.read(rest)
+    """The event that pmem's hook line told, and the payload it carried along."""
+    told = hook_json.read(payload)
+    said = told.get("payload")
+    return str(told.get("event") or ""), said if isinstance(said, dict) else {}
 
 
 def _lane(said: Mapping[str, Any]) -> Lane:

@@ -8,8 +8,25 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from real_agents import Bench, Model, Screen, npm_installed
-from whole_runs import INSISTING, PMEM, SCRIPT, attempts, bench_of, counts, left, steps, told
+from real_agents import Bench, Ear, Model, Screen, npm_installed
+from whole_runs import (
+    INSISTING,
+    PMEM,
+    SCRIPT,
+    assert_each_call_is_one_step,
+    attempts,
+    bench_of,
+    calls,
+    counts,
+    left,
+    placed,
+    start,
+    steps,
+    told,
+)
+
+from pmem.agents.copilot_cli import CopilotCli
+from pmem.core.event import Finished
 
 pytestmark = pytest.mark.slow
 
@@ -105,3 +122,16 @@ def test_on_its_screen_the_reminder_reaches_the_model(
     assert counts(played)[-1] == 1
     build = attempts(bench)
     assert (build["attempts"], build["exit_code"]) == (2, 2)
+
+
+def test_each_call_is_one_step_failing_and_parallel_ones_too(
+    model: StartModel, copilot: MakeBench, ear: Callable[..., Ear], outside: Path, tmp_path: Path
+) -> None:
+    script = calls("create", "edit", "path", "file_text", {"old_str": "no", "new_str": "b"})
+    bench = copilot(model(placed(script, outside / "a" / "project")))
+    adapter = CopilotCli()
+    session = ear(adapter)
+    done = bench.run(*start(bench, session, adapter, tmp_path, *RUN))
+    assert done.returncode == 0, done.stderr
+    session.wait(Finished)
+    assert_each_call_is_one_step(session, bench.project, closing="")

@@ -11,8 +11,25 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from real_agents import CACHE, REAL_HOME, Bench, Model, Screen, npm_installed
-from whole_runs import INSISTING, PMEM, SCRIPT, attempts, bench_of, counts, left, steps, told
+from real_agents import CACHE, REAL_HOME, Bench, Ear, Model, Screen, npm_installed
+from whole_runs import (
+    INSISTING,
+    PMEM,
+    SCRIPT,
+    assert_each_call_is_one_step,
+    attempts,
+    bench_of,
+    calls,
+    counts,
+    left,
+    placed,
+    start,
+    steps,
+    told,
+)
+
+from pmem.agents.opencode import Opencode
+from pmem.core.event import Finished
 
 pytestmark = pytest.mark.slow
 
@@ -133,3 +150,16 @@ def test_on_its_screen_the_reminder_is_seen(
     assert counts(played)[-1] == 1
     build = attempts(bench)
     assert (build["attempts"], build["exit_code"]) == (2, 2)
+
+
+def test_each_call_is_one_step_failing_and_parallel_ones_too(
+    model: StartModel, opencode: MakeBench, ear: Callable[..., Ear], outside: Path, tmp_path: Path
+) -> None:
+    script = calls("write", "edit", "filePath", "content", {"oldString": "no", "newString": "b"})
+    bench = opencode(model(placed(script, outside / "a" / "project")))
+    adapter = Opencode()
+    session = ear(adapter)
+    done = bench.run(*start(bench, session, adapter, tmp_path, *RUN))
+    assert done.returncode == 0, done.stderr
+    session.wait(Finished)
+    assert_each_call_is_one_step(session, bench.project)

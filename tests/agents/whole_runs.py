@@ -11,9 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from real_agents import CACHE, MAKEFILE, Bench, Model, npm_installed
+from real_agents import CACHE, MAKEFILE, Bench, Ear, Model, npm_installed
 
+from pmem.agents.protocol import AgentAdapter, HookLine
 from pmem.core.decision import HEADER
+from pmem.core.event import Finished, Proposed, UserMessage
+from pmem.hook.line import hook_command
 
 NODE_VERSION = "24.21.0"
 PMEM = (sys.executable, "-m", "pmem")
@@ -48,6 +51,15 @@ def bench_of(place: Path, program: Path, env: Mapping[str, str], *path: Path) ->
     return Bench(home, project, program, {**own, **env})
 
 
+def start(
+    bench: Bench, session: Ear, adapter: AgentAdapter, run_dir: Path, *args: str
+) -> tuple[list[str], dict[str, str]]:
+    """The command line and the environment that an adapter makes of these arguments."""
+    line = HookLine(hook_command(adapter.name, seconds=10))
+    launch = adapter.launch(str(bench.program), args, line, run_dir, bench.env, bench.project)
+    return list(launch.argv), {**launch.env, **session.env}
+
+
 def counts(played: Model) -> list[int]:
     """How often each request to the model holds a reminder."""
     return [body.count(HEADER) for body in played.bodies()]
@@ -73,9 +85,12 @@ def steps(bench: Bench) -> list[dict[str, Any]]:
 
 
 def left(bench: Bench) -> set[str]:
-    """The files left behind outside of pmem's own places; ids and times in names are stars."""
+    """The files left behind outside of pmem's own places; ids and times in names are stars.
+
+    Locks are left out: whether one is there depends on the moment.
+    """
     ours = re.compile(r"project/\.pmem/|home/\.local/state/pmem/")
-    names = {name for name in bench.files() if not ours.match(name)}
+    names = {name for name in bench.files() if not ours.match(name) and not name.endswith(".lock")}
     return {re.sub(r"[0-9a-f-]{8,}|-(bare|pmem)-|\d+", "*", name) for name in names}
 
 
@@ -93,3 +108,39 @@ def venv_installed(package: str, version: str, binary: str) -> Path:
             if done.returncode != 0:
                 pytest.skip(f"{package} {version} cannot be installed: {done.stderr[-300:]}")
     return program
+
+
+def calls(write: str, edit: str, path: str, old: str, change: Mapping[str, Any]) -> list[Any]:
+    """A file written, a change of it that fails, two commands side by side; named as a CLI does.
+
+    `path` and `old` are what the CLI calls the file and its text, `change` the failing change.
+    """
+    return [
+        {"tool": write, "args": {path: "@/x.txt", old: "hello\n"}},
+        {"tool": edit, "args": {path: "@/x.txt", **change}},
+        {"shells": ["echo one", "make build"]},
+        {"text": "All done."},
+    ]
+
+
+def placed(script: Sequence[Any], project: Path) -> list[Any]:
+    """The script with `@` as this project's path."""
+    found: list[Any] = json.loads(json.dumps(script).replace("@/", f"{project}/"))
+    return found
+
+
+def assert_each_call_is_one_step(session: Ear, project: Path, closing: str = "All done.") -> None:
+    """What a session was told of `calls`; `closing` is how the agent's last words begin."""
+    words = [event for event in session.events if isinstance(event, UserMessage)]
+    assert words == [UserMessage("build it")]
+    assert sum(isinstance(event, Proposed) for event in session.events) == 4
+    written, changed, *commands = session.steps
+    assert (written.kind, bool(written.is_error)) == ("edit", False)
+    assert written.action.splitlines()[0].endswith(f" {project}/x.txt")
+    assert (changed.kind, changed.is_error, changed.refused) == ("edit", True, False)
+    assert sorted((s.action, s.exit_code, s.cwd) for s in commands) == [
+        ("echo one", 0, str(project)),
+        ("make build", 2, str(project)),
+    ]
+    (message,) = [event.message for event in session.events if isinstance(event, Finished)]
+    assert message.startswith(closing)
