@@ -137,11 +137,14 @@ class Relay:
         return self._patience()
 
     def _patience(self) -> float | None:
+        stream = self._stream
+        if self._drain is None and not self._hung_up and (stream is None or not stream.holds):
+            return None
         due = []
         if self._drain is not None and not self._output_ended:
             due.append(self._drain.until)
-        if self._stream is not None and self._stream.deadline is not None:
-            due.append(self._stream.deadline)
+        if stream is not None and stream.deadline is not None:
+            due.append(stream.deadline)
         if self._hung_up and not self._child.ended:
             due.append(self._hung_up + HANGUP_PATIENCE)
         return max(0.0, min(due) - time.monotonic()) if due else None
@@ -228,8 +231,9 @@ class Relay:
             del self._to_child[: self._child.write(self._to_child)]
 
     def _take_typed(self, stream: ShellStream) -> None:
-        self._to_child += stream.to_shell
-        stream.to_shell.clear()
+        if stream.to_shell:
+            self._to_child += stream.to_shell
+            stream.to_shell.clear()
 
     def _show(self) -> None:
         """Pass on what may be shown now."""

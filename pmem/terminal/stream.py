@@ -87,6 +87,11 @@ class ShellStream:
         return self._held_bytes > MAX_HELD
 
     @property
+    def holds(self) -> bool:
+        """Whether anything waits to be shown."""
+        return bool(self._queue)
+
+    @property
     def deadline(self) -> float | None:
         """When the stream must go on at the latest (time.monotonic), None if it is not held."""
         first = self._queue[0] if self._queue else None
@@ -133,6 +138,8 @@ class ShellStream:
     def take(self) -> bytes:
         """What may be shown now, with the banners in their places."""
         queue = self._queue
+        if not queue:
+            return b""
         parts: list[bytes] = []
         while queue:
             item = queue[0]
