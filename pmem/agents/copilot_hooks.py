@@ -58,13 +58,13 @@ class CopilotHooks:
     def events(self, payload: bytes) -> list[Event]:
         """The events in one payload. Raises ValueError if it cannot be read."""
         event, said = _read(payload)
-        lane = _lane(said)
+        lane, agent = _lane(said), _agent(said)
         match event:
             case "preToolUse":
                 over = self._given_up(lane, turn_over=False)
                 call = _proposed(said)
                 self._calls.propose(_key(said), call)
-                return [*over, Proposed(call)]
+                return [*over, Proposed(call, agent)]
             case "postToolUse" | "postToolUseFailure":
                 known = self._calls.get(_key(said))
                 if known is not None and not known.open:
@@ -72,13 +72,14 @@ class CopilotHooks:
                 return [Observed(self._ended(said, failed=event != "postToolUse"))]
             case "userPromptSubmitted":
                 self._calls.prompt(lane)
-                return [UserMessage(str(said.get("prompt") or ""))]
+                return [UserMessage(str(said.get("prompt") or ""), agent)]
             case "sessionStart":
-                return [Started("resume" if said.get("source") == "resume" else "startup")]
+                how = said.get("source")
+                return [Started("resume" if how == "resume" else "startup", agent)]
             case "agentStop":
                 # Its closing words are in no payload, and not yet in the transcript.
-                return [*self._given_up(lane, turn_over=True), Finished()]
-            case "sessionEnd":
+                return [*self._given_up(lane, turn_over=True), Finished("", agent)]
+            case "sessionEnd" if agent is None:
                 return [Ended()]
         return []
 
@@ -102,7 +103,7 @@ class CopilotHooks:
         result = said.get("toolResult")
         result = result if isinstance(result, dict) else {}
         text = str(said.get("error") if failed else result.get("textResultForLlm") or "")
-        step = hook_json.step(call, excerpt(text), {})
+        step = hook_json.step(call, excerpt(text), {"agent_id": _agent(said)})
         if failed:
             return replace(step, is_error=True, refused=bool(_REFUSED.search(text)))
         if call.kind != "command":
@@ -114,7 +115,7 @@ class CopilotHooks:
 
     def _given_up(self, lane: Lane, *, turn_over: bool) -> list[Event]:
         over = self._calls.give_up(lane, turn_over=turn_over)
-        return [Observed(hook_json.turned_down(call, None)) for call in over]
+        return [Observed(hook_json.turned_down(call, lane[1])) for call in over]
 
 
 def _read(payload: bytes) -> tuple[str, dict[str, Any]]:
@@ -125,7 +126,13 @@ def _read(payload: bytes) -> tuple[str, dict[str, Any]]:
 
 
 def _lane(said: Mapping[str, Any]) -> Lane:
-    return said.get("sessionId"), None
+    return said.get("sessionId"), _agent(said)
+
+
+def _agent(said: Mapping[str, Any]) -> str | None:
+    """The subagent an event is of, None for the agent itself."""
+    agent = said.get("agentId")
+    return str(agent) if agent else None
 
 
 def _key(said: Mapping[str, Any]) -> Key:

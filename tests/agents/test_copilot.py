@@ -109,9 +109,11 @@ def test_a_session_opens_is_asked_and_ends(hooks: CopilotHooks) -> None:
 
 
 def test_a_call_without_an_end_is_one_the_user_turned_down(hooks: CopilotHooks) -> None:
-    hooks.events(payload("preToolUse", **make()))
-    first, _ = hooks.events(payload("agentStop"))
-    assert isinstance(first, Observed) and first.step.refused
+    hooks.events(payload("preToolUse", agentId="a", **make()))
+    assert hooks.events(payload("agentStop")) == [Finished("")]
+    first, last = hooks.events(payload("agentStop", agentId="a"))
+    assert isinstance(first, Observed) and first.step.refused and first.step.agent_id == "a"
+    assert last == Finished("", "a")
 
 
 @pytest.mark.parametrize("event", EVENTS)

@@ -135,3 +135,17 @@ def test_each_call_is_one_step_failing_and_parallel_ones_too(
     assert done.returncode == 0, done.stderr
     session.wait(Finished)
     assert_each_call_is_one_step(session, bench.project, closing="")
+
+
+def test_a_subagents_steps_are_its_own(
+    model: StartModel, copilot: MakeBench, ear: Callable[..., Ear], tmp_path: Path
+) -> None:
+    task = {"description": "look", "prompt": "look", "agent_type": "general-purpose"}
+    task |= {"name": "x", "mode": "sync"}
+    script = [{"tool": "task", "args": task}, {"shell": "make build"}, {"text": "Done."}]
+    bench, adapter = copilot(model(script)), CopilotCli()
+    session = ear(adapter)
+    bench.run(*start(bench, session, adapter, tmp_path, *RUN))
+    (build,) = [step for step in session.steps if step.action == "make build"]
+    assert build.agent_id is not None and build.exit_code == 2
+    assert [s.agent_id for s in session.steps if s.tool == "task"][-1] is None

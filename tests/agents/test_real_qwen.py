@@ -125,3 +125,17 @@ def test_each_call_is_one_step_failing_and_parallel_ones_too(
     assert done.returncode == 0, done.stderr
     session.wait(Finished)
     assert_each_call_is_one_step(session, bench.project)
+
+
+def test_a_subagents_steps_are_its_own(
+    model: StartModel, qwen: MakeBench, ear: Callable[..., Ear], tmp_path: Path
+) -> None:
+    task = {"description": "look", "prompt": "look", "subagent_type": "general-purpose"}
+    task |= {"run_in_background": False}
+    script = [{"tool": "agent", "args": task}, {"shell": "make build"}, {"text": "Done."}]
+    bench, adapter = qwen(model(script)), QwenCode()
+    session = ear(adapter)
+    bench.run(*start(bench, session, adapter, tmp_path, *RUN))
+    (build,) = [step for step in session.steps if step.action == "make build"]
+    assert build.agent_id is not None and build.exit_code == 2
+    assert [s.agent_id for s in session.steps if s.tool == "agent"][-1] is None
