@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from typing import Literal, cast
 
-from pmem.memory.rules.mention import Pattern, pattern, strong, subcommands
+from pmem.memory.rules.mention import Pattern, pattern, strong, subcommands, unknown
 from pmem.memory.rules.passages import Sentence, sentences
 from pmem.memory.rules.phrases import data, language
 
@@ -53,7 +53,7 @@ def constraints(text: str) -> tuple[Constraint, ...]:
 
 
 def _read(sentence: Sentence) -> Constraint | None:
-    text = sentence.text
+    text = _in_code(sentence.text)
     for lang in ("en", "ko", "ja", "zh"):
         if not _signs(lang).search(text):
             continue
@@ -68,7 +68,8 @@ def _read(sentence: Sentence) -> Constraint | None:
                     commands += bad
         for form in forms.command:
             for match in form.finditer(text):
-                listed = patterns(match["list"])
+                meant = patterns(match["list"], _verb(match))
+                listed = [p for one in meant if (p := _on_branch(one, text)) is not None]
                 need = _needs(text, match, lang)
                 if listed and need is not None:
                     commands += listed
@@ -87,6 +88,43 @@ def _read(sentence: Sentence) -> Constraint | None:
                 needs,
             )
     return None
+
+
+def _in_code(text: str) -> str:
+    """The text with commands in quotation marks ("npm publish") in backticks instead."""
+
+    def code(match: re.Match[str]) -> str:
+        inner = match[1] or match[2] or match[3]
+        return f"`{inner}`" if pattern(inner) is not None else match[0]
+
+    return _QUOTES.sub(code, text) if _QUOTES.search(text) else text
+
+
+def _verb(match: re.Match[str]) -> str:
+    """`run` or `use`, if the form says that what it forbids is a program; else ""."""
+    names = match.groupdict()
+    return next((v for v in ("run", "use") for k in names if k.startswith(v) and names[k]), "")
+
+
+def _on_branch(command: Pattern, text: str) -> Pattern | None:
+    """The command for the branch that the text is about, if it is about one.
+
+    None where the command would not show it: `git commit` does not say on which branch it is.
+    """
+    named = _branches().search(text)
+    if command.program not in ("git", "gh") or named is None:
+        return command
+    if any(_branches().search(f"to {word}") for word in command.words[1:]):
+        return command
+    name = _BRANCH.search(named[0])
+    if command.words != ("push",) or name is None:
+        return None
+    return replace(command, words=("push", name[0].lower()))
+
+
+@cache
+def _branches() -> re.Pattern[str]:
+    return re.compile("|".join(data("prohibitions")["branches"]), re.I)
 
 
 def _needs(text: str, match: re.Match[str], lang: str) -> Need | None:
@@ -124,8 +162,9 @@ def _forms(lang: str) -> _Forms:
     words = data("prohibitions")[lang]
     mention = f"(?:{_CODE}|{_acts_regex()}|{_plain_regex()})"
     listed = f"{mention}(?:{_BETWEEN}{mention})*+"
+    # A particle follows without a space: `src/gen/을`.
     path = (
-        rf"(?:{_CODE}|(?<![\w`./*@-])[\w.@-]*/[\w./*@-]*+"
+        rf"(?:{_CODE}|(?<![\w`./*@-])(?a:[\w.@-]*/[\w./*@-]*+)"
         r"|(?<![\w`])[\w-]+\.(?:lock|json|ya?ml|toml|sum))"
     )
 
@@ -137,6 +176,7 @@ def _forms(lang: str) -> _Forms:
                 form.replace("{{", "{")
                 .replace("}}", "}")
                 .replace("{list}", f"(?P<list>{listed})")
+                .replace("{code}", f"(?P<list>{_CODE}(?:{_BETWEEN}{_CODE})*+)")
                 .replace("{paths}", f"(?P<paths>{path}(?:{between}{path})*+)")
                 .replace("{good}", f"(?P<good>{mention})")
                 .replace("{bad}", f"(?P<bad>{listed})"),
@@ -149,6 +189,10 @@ def _forms(lang: str) -> _Forms:
 
 
 _CODE = r"`[^`\n]+`"
+_BRANCH = re.compile(r"\b(?:main|master|develop|dev|trunk|production|prod|staging|release)\b", re.I)
+_QUOTES = re.compile(
+    r"\"([^\"`\n]{2,80})\"|[“「]([^”」`\n]{2,80})[”」]|(?<!\w)'([a-z][^'`\n]{1,80})'(?!\w)"
+)
 _BETWEEN = (
     r"\s*(?:,(?:\s*(?:and|or|nor)\b)?|/|、|,|·|\band\b|\bor\b|\bnor\b|또는|혹은|및|이나|나|과|와|や|と"
     r"|または|或者?|和|与|以及)\s*"
@@ -177,16 +221,19 @@ def _acts_regex() -> str:
     return rf"(?<![A-Za-z0-9_-])(?:{re.sub(r'[(][?]P<[a-z_]+>', '(?:', every)})"
 
 
-def patterns(listed: str) -> list[Pattern]:
-    """The patterns a list of mentions means; a mention that is no command is passed over."""
+def patterns(listed: str, verb: str = "") -> list[Pattern]:
+    """The patterns a list of mentions means; a mention that is no command is passed over.
+
+    `verb` is what is said of them (`run`, `use`), where that makes commands of unknown names.
+    """
     mention = re.compile(f"{_CODE}|{_acts_regex()}|{_plain_regex()}", re.I)
     found: list[Pattern] = []
     for match in mention.finditer(listed):
-        found += _one(match[0])
+        found += _one(match[0], verb)
     return found
 
 
-def _one(mention: str) -> Iterator[Pattern]:
+def _one(mention: str, verb: str) -> Iterator[Pattern]:
     if mention.startswith("`"):
         code = mention.strip("` ")
         texts: tuple[str, ...] = (code,)
@@ -199,7 +246,7 @@ def _one(mention: str) -> Iterator[Pattern]:
     else:
         texts = _act(mention) or (mention,)
     for text in texts:
-        known = pattern(text)
+        known = pattern(text) or (unknown(text, verb) if mention.startswith("`") else None)
         if known is not None:
             yield known
 

@@ -19,6 +19,8 @@ from pmem.memory.rules.phrases import data
 ANY = "*"
 #: Stands for what a text leaves open: `git push <remote>`.
 _OPEN = "_open_"
+#: A program's name as it is mostly written; a function's or a type's seldom is.
+_NAME = re.compile(r"[a-z][a-z0-9_+-]*(?:\.(?:sh|bash|py|js|ts|rb|pl|exe))?")
 _PLACEHOLDER = re.compile(r"<[^>]*>|\[[^\]]*\]|\.\.\.|…|\$\w+|\{[^}]*\}")
 
 
@@ -72,8 +74,11 @@ def _means(word: str, other: str) -> bool:
     return word == other or (word == ANY and not other.startswith("."))
 
 
-def pattern(text: str) -> Pattern | None:
-    """The one simple command a text is, as a pattern; None if it is no command we know."""
+def pattern(text: str, *, named: bool = False) -> Pattern | None:
+    """The one simple command a text is, as a pattern; None if it is no command we know.
+
+    With `named` the text says that it is one: its program may be of any name.
+    """
     commands = parse(_PLACEHOLDER.sub(_OPEN, text))
     if len(commands) != 1 or not commands[0].words:
         return None
@@ -81,7 +86,8 @@ def pattern(text: str) -> Pattern | None:
     program, rest = next(
         ((p, r) for p, r in reversed(views) if _known(p)), (views[0][0], views[0][1])
     )
-    if not (_known(program) or text.strip().startswith("./")):
+    own = text.strip().startswith("./") or (named and _NAME.fullmatch(program) is not None)
+    if not (_known(program) or own):
         return None
     positional, flags = _split(program, rest)
     while positional and positional[-1] == _OPEN:
@@ -89,6 +95,19 @@ def pattern(text: str) -> Pattern | None:
     positional = [ANY if word == _OPEN else word for word in positional]
     name = " ".join((program, *positional[:1]))
     return Pattern(program, tuple(positional), tuple(_spellings(name, f) for f in sorted(flags)))
+
+
+def unknown(code: str, verb: str) -> Pattern | None:
+    """What a text in backticks means that no list knows, by the verb it is forbidden with.
+
+    After `run` any command is one; after `use` only a single name, and none that stands in the
+    code of a programming language (`any`, `var`).
+    """
+    if verb == "use" and not (
+        _NAME.fullmatch(code) and len(code) > 2 and code not in _code_words()
+    ):
+        return None
+    return pattern(code, named=True) if verb else None
 
 
 def run_by(command: str) -> list[tuple[str, ...]]:
@@ -122,6 +141,11 @@ def subcommands() -> frozenset[str]:
 @cache
 def _known_programs() -> frozenset[str]:
     return strong() | frozenset(data("commands")["weak"].split())
+
+
+@cache
+def _code_words() -> frozenset[str]:
+    return frozenset(data("commands")["code_words"].split())
 
 
 def _known(program: str) -> bool:

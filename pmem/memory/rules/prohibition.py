@@ -18,6 +18,8 @@ from pmem.memory.rules.wishes import mentions
 from pmem.memory.rules.work import last_edit, ran_since
 
 _TAG = "constraint"
+#: In a rule file it forbids; in a message it mostly tells how a check ended.
+_RESULT = "❌"
 
 
 def keep(moment: Moment) -> Sequence[BankOp]:
@@ -77,6 +79,8 @@ def in_force(moment: Moment) -> Iterator[tuple[str, str, Constraint]]:
     for origin, text in texts:
         for constraint in constraints(text):
             named = origin in ("user", "task")
+            if named and constraint.quote.startswith(_RESULT):
+                continue
             source = origin if named else f"{origin}:{constraint.line}"
             id = normal_id(f"{origin} {constraint.quote}" if named else source)
             if id in seen:
