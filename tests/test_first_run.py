@@ -267,3 +267,16 @@ def test_two_shells_at_full_speed_lose_no_attempt(
         sh.leave()
     entries = {e["command"]: e["attempts"] for e in bank(project)["procedural"]}
     assert entries == {f"sh a.sh {name}{n}": 2 for name in "ab" for n in range(100)}
+
+
+def test_a_past_is_offered_once_at_the_first_run(
+    shell: Callable[..., Shell], project: Path, home: Path
+) -> None:
+    slug = re.sub(r"[^A-Za-z0-9]", "-", str(project))
+    past = home / ".claude" / "projects" / slug / "s.jsonl"
+    past.parent.mkdir(parents=True)
+    past.write_text("{}\n")
+    first = shell()
+    assert "pmem replay --here" in first.child.before
+    first.leave()
+    assert "pmem replay --here" not in shell().child.before

@@ -228,6 +228,8 @@ def configure(
             environment.say(remark)
         if project.remark and environment.stderr_isatty:
             environment.say(project.remark)
+        if environment.terminal and program.tells and not project.state.exists():
+            offer_the_past(environment)
     if settings.arm not in ("off", "rules"):
         from pmem.cli.consent import settled
 
@@ -245,6 +247,14 @@ def configure(
         task=read_task(options.task, environment.cwd),
         tells=program.tells,
     )
+
+
+def offer_the_past(environment: Environment) -> None:
+    """The first time in a project: say that its past runs could be looked at, if there are any."""
+    from pmem.agents.transcripts.here import any_at_a_glance
+
+    if any_at_a_glance(environment.cwd, environment.env):
+        environment.say("agents ran here before; what memory would have said: pmem replay --here")
 
 
 def _run(

@@ -32,6 +32,7 @@ COMMANDS = {
     "status": "pmem.cli.status",
     "mute": "pmem.cli.mute",
     "wrong": "pmem.cli.mute",
+    "replay": "pmem.cli.replay",
     "eval": "pmem.cli.eval",
     "doctor": "pmem.cli.doctor",
     "config": "pmem.cli.config",

@@ -81,7 +81,7 @@ def wrong(environment: Environment, off: bool, directory: str | None) -> None:
         raise Trouble("nothing was said here yet", "pmem log shows what was done", Exit.MISSING)
     session, reminder = found
     QuietFile(project.state).set("cause", base(str(reminder["cause"])), wanted=off)
-    mark = {
+    mark: dict[str, object] = {
         "before_step": reminder.get("before_step"),
         "time": round(time.time(), 3),
         "decision": "right" if off else "wrong",

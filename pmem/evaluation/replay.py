@@ -6,7 +6,7 @@ looks at files (their changes count as unknown).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
@@ -110,11 +110,12 @@ def replay(
     window: int = 8,
     hold: str = "sure",
     session: str = "replay",
+    redact: Callable[[str], str] = str,
 ) -> Replayed:
     """Play neutral lines to a memory agent, step by step, without a look ahead."""
     kept, clock = Memory(bank), Clock()
     files = [(f["path"], f["text"]) for f in header.get("context_files") or () if f.get("text")]
-    outside = Outside(kept, kept, memory, rule_files=lambda: files, clock=clock)
+    outside = Outside(kept, kept, memory, rule_files=lambda: files, clock=clock, redact=redact)
     ring = Session(
         outside,
         id=session,

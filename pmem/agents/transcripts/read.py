@@ -90,6 +90,7 @@ def _lines(text: str, path: Path, remarks: list[str]) -> Recorded | None:
             continue
         remarks += broken
         return recorded
+    remarks += broken
     return None
 
 
