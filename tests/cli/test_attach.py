@@ -299,3 +299,24 @@ def test_whatever_the_settings_are_taking_our_lines_out_gives_them_back(
 def test_settings_at_once_readable_by_their_owner_alone(local: Path, pmem: Call) -> None:
     pmem("attach", "claude")
     assert os.stat(local).st_mode & 0o777 == 0o600  # noqa: PTH116
+
+
+def test_without_an_agent_those_that_run_are_listed(pmem: Call, tmp_path: Path) -> None:
+    program = tmp_path / "claude"
+    program.symlink_to("/bin/sleep")
+    agent = subprocess.Popen([program, "60"], cwd=tmp_path)
+    try:
+        listed = json.loads(pmem("attach", "--json").out)
+        (found,) = [one for one in listed if one["pid"] == agent.pid]
+        assert (found["agent"], found["cwd"]) == ("claude", str(tmp_path))
+        assert str(agent.pid) in pmem("attach").out
+    finally:
+        agent.kill()
+        agent.wait()
+
+
+def test_a_process_that_is_no_agent_is_not_followed(pmem: Call) -> None:
+    said = pmem("attach", "--pid", str(os.getpid()))
+    assert said.code == 125 and "no agent" in said.err
+    assert pmem("attach", "--print").code == 2
+    assert pmem("attach", "claude", "--pid", "1").code == 2
