@@ -57,6 +57,7 @@ class ClaudeHooks:
         self._calls = Calls()
         #: Conversations whose past is known; None: nobody asks for it.
         self._known: set[str] | None = set() if imports else None
+        self._past_calls: set[str] = set()
         self._background: OrderedDict[str, Action] = OrderedDict()
 
     def events(self, payload: bytes) -> list[Event]:
@@ -74,10 +75,14 @@ class ClaudeHooks:
         agent, lane = said.get("agent_id"), hook_json.lane(said)
         match said.get("hook_event_name"):
             case "PreToolUse":
+                if self._is_past(said):
+                    return []
                 over = self._given_up(said, turn_over=False)
                 call = _proposed(said)
                 self._calls.propose(hook_json.key(said), call)
                 return [*over, Proposed(call, agent)]
+            case "PostToolUse" | "PostToolUseFailure" if self._is_past(said):
+                return []
             case "PostToolUse":
                 return [Observed(self._succeeded(said))]
             case "PostToolUseFailure":
@@ -121,10 +126,13 @@ class ClaudeHooks:
             return ()
         from pmem.agents.claude_transcript import past
 
-        steps = past(transcript, but=said.get("tool_use_id"))
-        if steps and steps[-1].kind == "user" and steps[-1].observation == said.get("prompt"):
-            steps.pop()  # what this very event tells
+        steps = past(transcript, until=said.get("tool_use_id"), prompt=said.get("prompt"))
+        self._past_calls = {step.call_id for step in steps if step.call_id}
         return tuple(steps)
+
+    def _is_past(self, said: Mapping[str, Any]) -> bool:
+        """This call was told with the past: its own event comes late."""
+        return said.get("tool_use_id") in self._past_calls
 
     # -- calls ------------------------------------------------------------------------------
 

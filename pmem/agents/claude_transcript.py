@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime
@@ -18,11 +19,13 @@ from pmem.agents.claude_hooks import COMPACTED, ClaudeHooks
 from pmem.agents.claude_tools import plain
 from pmem.agents.excerpt import excerpt, file_tail
 from pmem.core.decision import HEADER
-from pmem.core.event import Event, Observed, UserMessage
+from pmem.core.event import Event, Observed, Proposed, UserMessage
 from pmem.core.step import Step
 
 #: How much of a transcript's end is read for its past, in bytes.
 TAIL = 24 << 20
+#: Words of the user this old (seconds) may be those that an event tells right now.
+JUST_NOW = 15.0
 #: What a turn of the user may begin with when nobody typed it.
 NOT_TYPED = (
     *("<command-", "<local-command-", "<task-notification>", "<bash-", "<system-reminder>"),
@@ -32,21 +35,28 @@ NOT_TYPED = (
 REFUSED = ("The user doesn't want to", "Permission to use ", "Claude requested permissions to")
 
 
-def past(path: str, *, but: str | None = None) -> list[Step]:
+def past(path: str, *, until: str | None = None, prompt: str | None = None) -> list[Step]:
     """The steps and the user's words in a transcript, oldest first, unnumbered.
 
-    Calls without a result, and the one whose id is `but`, are left out. Empty if the file cannot
-    be read.
+    Only what came before the call with the id `until`, or before the newest `prompt` of these
+    words: what follows is told by events of its own. Calls without a result are left out. Empty
+    if the file cannot be read.
     """
-    steps = []
+    steps: list[Step] = []
     turns = Turns()
     for line in file_tail(path, TAIL).split("\n"):
         for event, at in turns.read(line):
+            if isinstance(event, Proposed) and until and event.action.call_id == until:
+                return steps
             if isinstance(event, Observed):
-                if event.step.call_id != but or but is None:
-                    steps.append(event.step)
+                steps.append(event.step)
             elif isinstance(event, UserMessage):
                 steps.append(Step(0, "user", "", event.text, started=at))
+    words = (prompt or "").strip()
+    for n, step in enumerate(steps):
+        new = time.time() - (step.started or 0.0) < JUST_NOW
+        if words and new and step.kind == "user" and step.observation == words:
+            return steps[:n]
     return steps
 
 

@@ -11,7 +11,7 @@ import click
 
 from pmem.cli.environment import Environment
 from pmem.cli.exits import Exit, Trouble
-from pmem.cli.options import directory_option
+from pmem.cli.options import directory_option, json_option
 from pmem.cli.project import project_of
 from pmem.cli.words import shown
 
@@ -27,20 +27,41 @@ Examples:
   pmem attach claude --print    what would be written, and nothing is
   pmem attach claude
   pmem detach claude
+  pmem attach                   the agents that run here; follow one
 
 pmem's hooks are added to the project's own private settings; git does not show them. From then
 on an agent that is started here without pmem has its memory all the same. `pmem claude` needs
 none of this.""",
 )
-@click.argument("agent")
+@click.argument("agent", required=False)
 @click.option("--shared", is_flag=True, help="In the settings your colleagues get as well.")
 @click.option("--print", "only_print", is_flag=True, help="Print the new settings, write nothing.")
+@click.option("--pid", type=int, metavar="PID", help="Follow this running agent.")
+@json_option
 @directory_option
 @click.pass_obj
 def attach(
-    environment: Environment, agent: str, shared: bool, only_print: bool, directory: str | None
-) -> None:
-    """Add pmem's hooks to the settings that AGENT reads in this project."""
+    environment: Environment,
+    agent: str | None,
+    shared: bool,
+    only_print: bool,
+    pid: int | None,
+    as_json: bool,
+    directory: str | None,
+) -> int:
+    """Add pmem's hooks to the settings that AGENT reads in this project.
+
+    Without AGENT: list the agents that run on this machine, and follow one of them in this
+    terminal: what it does is remembered, and reminders are shown to you.
+    """
+    if agent is None:
+        if shared or only_print:
+            raise click.UsageError("name the agent to attach")
+        from pmem.cli.follow import list_running
+
+        return list_running(environment, as_json=as_json, pid=pid)
+    if pid is not None or as_json:
+        raise click.UsageError("--pid and --json go without an agent's name")
     from pmem.agents.attachment import attached
     from pmem.hook.line import attached_command
     from pmem.store import attached as store
@@ -55,7 +76,7 @@ def attach(
             new = store.changed(file, store.read_settings(file), change)
             environment.stdout.write(new.decode("utf-8-sig"))
             environment.say(f"this would stand in {near}")
-            return
+            return Exit.OK
         done = store.attach(
             environment.env, agent, root, file, change, _without_ours, shared=shared
         )
@@ -71,6 +92,7 @@ def attach(
     off = _switched_off(environment, agent, root)
     if off:
         environment.say(f"{agent} runs no hooks here ({off}): pmem will see nothing until it does")
+    return Exit.OK
 
 
 @click.command(

@@ -8,8 +8,11 @@ Where pmem already runs the agent, its own hook speaks and this one is silent. A
 any trouble means: say nothing, exit 0.
 """
 
+import _socket
 import os
+import stat
 import sys
+from time import sleep
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))  # noqa: PTH100, PTH120
 if __name__ == "__main__":
@@ -23,6 +26,8 @@ HOOKED = "PMEM_HOOKED"
 OFF = ("off", "0", "no", "false")
 #: In the directory of an attached agent's session: its token, and that there will be none.
 TOKEN, NONE, SOCKET = "t", "off", "s"
+#: The longest path of a socket in bytes (macOS).
+MAX_SOCKET_PATH = 103
 #: Processes looked at above the hook.
 MAX_ANCESTORS = 16
 #: What starts the session process.
@@ -108,9 +113,46 @@ def look(parent: int, agent: str) -> "tuple[str, str] | None":
     return None
 
 
-def start(agent: str, parent: int, payload: bytes) -> None:
-    """Start the session process with this event, and do not wait for it."""
-    name = f"{os.environ.get('TMPDIR') or '/tmp'}/.pmem-{os.getpid()}-{os.urandom(8).hex()}"
+def claim(pid: int) -> "tuple[str, _socket.socket]":
+    """The directory of a new session for this process, and its socket, which listens already.
+
+    What comes in from now on waits there in its order. Raises FileExistsError if another event
+    was faster, OSError if there is no private place.
+    """
+    for base in bases(os.environ):
+        try:
+            os.mkdir(base, 0o700)  # noqa: PTH102
+        except FileExistsError:
+            found = os.lstat(base)
+            if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
+                continue
+            if found.st_mode & 0o077:
+                os.chmod(base, 0o700)  # noqa: PTH101
+        except OSError:
+            continue
+        place = f"{base}/{directory(pid)}"
+        if len(os.fsencode(f"{place}/{SOCKET}")) > MAX_SOCKET_PATH:
+            continue
+        os.mkdir(place, 0o700)  # noqa: PTH102
+        listener = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
+        listener.bind(f"{place}/{SOCKET}")
+        listener.listen(64)
+        # The token comes last and whole: who can read it can connect.
+        fd = os.open(f"{place}/.t", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        os.write(fd, os.urandom(16).hex().encode())
+        os.close(fd)
+        os.rename(f"{place}/.t", f"{place}/{TOKEN}")  # noqa: PTH104
+        return place, listener
+    raise OSError("no private directory")
+
+
+def start(agent: str, pid: int, payload: bytes) -> None:
+    """Start the session process with this event, and do not wait for it.
+
+    Raises FileExistsError if another event was faster.
+    """
+    place, listener = claim(pid)
+    name = f"{place}/first"
     kept = os.open(name, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
     os.unlink(name)  # noqa: PTH108
     while payload:
@@ -118,14 +160,44 @@ def start(agent: str, parent: int, payload: bytes) -> None:
     os.lseek(kept, 0, os.SEEK_SET)
     if os.fork():
         return
+    limit(0)
     os.setsid()
     null = os.open(os.devnull, os.O_RDWR)
-    for fd, own in enumerate((kept, null, null)):
+    kept, held = os.dup(kept), os.dup(listener.fileno())  # out of the way of 0 to 3
+    for own, fd in ((kept, 0), (null, 1), (null, 2), (held, 3)):
         os.dup2(own, fd)
-    os.closerange(3, 256)
-    limit(0)
-    words = [sys.executable, "-I", "-c", BOOT, ROOT, agent, str(parent)]
-    os.execv(sys.executable, words)
+    os.closerange(4, 256)
+    os.execv(sys.executable, [sys.executable, "-I", "-c", BOOT, ROOT, agent, str(pid), place])
+
+
+def deliver(agent: str, parent: int, payload: bytes) -> bytes:
+    """The answer of the agent's session; b"" from one that is started by this event."""
+    for _ in range(50):
+        found = look(parent, agent)
+        try:
+            if found is not None:
+                return ask(*found, agent, payload, SECONDS) if found[0] else b""
+        except (FileNotFoundError, ConnectionRefusedError):  # its process was killed
+            remove(found[0].rpartition("/")[0] if found else "")
+        try:
+            start(agent, agent_process(parent, agent), payload)
+            return b""
+        except FileExistsError:
+            sleep(0.002)
+    return b""
+
+
+def remove(place: str) -> None:
+    """Take away what a dead session left."""
+    for name in (TOKEN, SOCKET, ".t"):
+        try:  # noqa: SIM105
+            os.unlink(f"{place}/{name}")  # noqa: PTH108
+        except OSError:
+            pass
+    try:  # noqa: SIM105
+        os.rmdir(place)  # noqa: PTH106
+    except OSError:
+        pass
 
 
 def main(argv: "list[str]") -> None:
@@ -137,17 +209,10 @@ def main(argv: "list[str]") -> None:
     payload = read_all(0)
     limit(SECONDS)
     if "PMEM_SOCK" in os.environ:  # typed in a shell under pmem: its session is the one
-        found: tuple[str, str] | None = os.environ["PMEM_SOCK"], os.environ["PMEM_TOKEN"]
+        known = os.environ["PMEM_SOCK"], os.environ["PMEM_TOKEN"]
+        answer = ask(*known, agent, payload, SECONDS)
     else:
-        found = look(parent, agent)
-    try:
-        if found is None:
-            raise FileNotFoundError
-        answer = ask(*found, agent, payload, SECONDS) if found[0] else b""
-    except (FileNotFoundError, ConnectionRefusedError):
-        if "PMEM_SOCK" not in os.environ:
-            start(agent, parent, payload)
-        return
+        answer = deliver(agent, parent, payload)
     limit(0)
     while answer:
         answer = answer[os.write(1, answer) :]

@@ -1,18 +1,14 @@
 """The session of an agent that was started without pmem, in an attached project.
 
 The first hook event of the agent starts it (`pmem/hook/attached.py`), and it ends with the
-agent's process. Its socket lies in a directory named by that process's id, which is claimed by
-making it: of several first events at once one starts the session, the others reach it.
+agent's process. Its socket, which that event made, lies in a directory named by the process's id.
 """
 
 from __future__ import annotations
 
 import os
-import secrets
-import shutil
 import socket
 import sys
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -23,32 +19,28 @@ if TYPE_CHECKING:
     from pmem.session.leash import Leash
     from pmem.session.process import SessionConfig
 
-#: Seconds after which a directory that was claimed and has no socket counts as left behind.
-PATIENCE = 5.0
-
 
 def main() -> NoReturn:
-    """`… ROOT AGENT PARENT`, the first event on stdin. Never raises, tells nobody."""
+    """`… ROOT AGENT PID DIRECTORY`, the first event on stdin, the socket as descriptor 3.
+
+    Never raises, tells nobody.
+    """
     try:
-        _, _, agent, parent = sys.argv
-        payload = client.read_all(0)
-        run(agent, attached.agent_process(int(parent), agent), payload)
+        _, _, agent, pid, directory = sys.argv
+        run(agent, int(pid), Path(directory), client.read_all(0))
     finally:
         os._exit(0)
 
 
-def run(agent: str, pid: int, payload: bytes) -> None:
-    """Serve the agent's session to its end, or hand the event to the one that is there."""
-    directory = claim(pid, agent, payload)
-    if directory is None:
-        return
+def run(agent: str, pid: int, directory: Path, payload: bytes) -> None:
+    """Serve the agent's session to its end."""
+    from pmem.session.leash import Leash
     from pmem.session.process import complain
 
     state = None
     try:
-        listener, token = open_(directory)
-        from pmem.session.leash import Leash
-
+        listener = socket.socket(fileno=3)
+        token = (directory / attached.TOKEN).read_text()
         leash = Leash(pid)
         if not leash.holds():
             run_dirs.remove(directory)
@@ -66,42 +58,6 @@ def run(agent: str, pid: int, payload: bytes) -> None:
         if state is not None:
             complain(state, traceback.format_exc())
         give_up(directory)
-
-
-def claim(pid: int, agent: str, payload: bytes) -> Path | None:
-    """The session's directory, made by us; None if another session took the event."""
-    end = time.monotonic() + PATIENCE
-    while True:
-        try:
-            return run_dirs.make(os.environ, attached.directory(pid))
-        except FileExistsError:
-            found = attached.find(attached.bases(os.environ), pid)
-        if found == ("", ""):
-            return None
-        if found is not None:
-            try:
-                client.ask(*found, agent, payload, PATIENCE)
-                return None
-            except ConnectionRefusedError:  # its process was killed
-                shutil.rmtree(Path(found[0]).parent, ignore_errors=True)
-            except OSError:
-                pass
-        if time.monotonic() > end:
-            for base in attached.bases(os.environ):
-                shutil.rmtree(Path(base) / attached.directory(pid), ignore_errors=True)
-            end += PATIENCE
-        time.sleep(0.02)
-
-
-def open_(directory: Path) -> tuple[socket.socket, str]:
-    """The listening socket and the token, which is written last: who reads it can connect."""
-    listener = run_dirs.listen(directory)
-    token = secrets.token_hex(16)
-    fd = os.open(directory / ".t", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    os.write(fd, token.encode())
-    os.close(fd)
-    (directory / ".t").rename(directory / attached.TOKEN)
-    return listener, token
 
 
 def give_up(directory: Path) -> None:

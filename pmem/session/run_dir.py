@@ -25,15 +25,14 @@ class NoPrivateDirectory(OSError):
     """There is no place for a directory that only this user can enter."""
 
 
-def make(env: Mapping[str, str], name: str | None = None) -> Path:
+def make(env: Mapping[str, str]) -> Path:
     """A new private directory (0700) for one session; leftovers of dead ones are removed.
 
-    Raises NoPrivateDirectory if no place is safe, FileExistsError if the `name` asked for (at
-    most eight characters) is taken.
+    Raises NoPrivateDirectory if no place is safe.
     """
     for _ in range(8):
         base = _base(env)
-        path = base / (name or secrets.token_hex(4))
+        path = base / secrets.token_hex(4)
         try:
             _sweep(base)
             path.mkdir(mode=0o700)

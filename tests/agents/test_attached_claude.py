@@ -166,7 +166,7 @@ def session_process(agent: int, bench: Bench) -> int:
         )
         for row in listed.stdout.splitlines():
             pid, _, args = row.strip().partition(" ")
-            if "pmem.session.detached" in args and args.endswith(f"claude {agent}"):
+            if "pmem.session.detached" in args and f" claude {agent} " in args:
                 return int(pid)
         assert time.monotonic() < end
         time.sleep(0.05)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -155,10 +156,24 @@ def test_joined_in_the_middle_the_past_comes_first_and_the_event_is_no_part_of_i
 
 
 def test_a_prompt_that_stands_in_the_transcript_already_is_told_once(transcript: Path) -> None:
-    path = write(transcript, said("build"), called("1", "make"), answered("1", "ok"), said("go on"))
+    now = datetime.now(UTC).isoformat()
+    path = write(
+        transcript,
+        *(said("go on"), called("1", "make"), answered("1", "ok"), said("go on", timestamp=now)),
+        *(called("2", "ls"), answered("2", "what its own event will tell")),
+    )
     began, message = ClaudeHooks().events(hook("UserPromptSubmit", path, prompt="go on"))
     assert isinstance(began, Started) and [s.kind for s in began.past] == ["user", "command"]
     assert message == UserMessage("go on")
+
+
+def test_calls_of_the_past_are_not_told_again_by_late_events(transcript: Path) -> None:
+    path = write(transcript, said("build"), called("1", "make"), answered("1", "ok"))
+    hooks = ClaudeHooks()
+    call = {"tool_name": "Bash", "tool_input": {"command": "make"}, "tool_use_id": "1"}
+    hooks.events(hook("SessionStart", path, source="resume"))
+    assert hooks.events(hook("PreToolUse", path, **call)) == []
+    assert hooks.events(hook("PostToolUse", path, **call, tool_response={"stdout": ""})) == []
 
 
 def test_a_new_and_a_cleared_conversation_have_no_past(transcript: Path) -> None:
