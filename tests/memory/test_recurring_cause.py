@@ -56,6 +56,54 @@ def test_the_same_tests_red_although_the_message_differs() -> None:
     assert "TestCheckout" in spoken(after(scene), scene).text  # type: ignore[arg-type]
 
 
+MISSING = "cat: {}: No such file or directory\n"
+
+
+@pytest.mark.parametrize("task", ["Make the shop work.", "가게가 돌아가게 해 주세요"])
+def test_two_missing_files_are_two_causes(task: str) -> None:
+    scene = Scene(task).ran("cat log1.txt", MISSING.format("log1.txt"), 1)
+    assert silent(after(scene.ran("cat log2.txt", MISSING.format("log2.txt"), 1)))  # type: ignore[arg-type]
+    assert silent(after(scene.ran("cat b/log1.txt", MISSING.format("b/log1.txt"), 1)))  # type: ignore[arg-type]
+    assert not silent(after(scene.edited().ran("head log1.txt", MISSING.format("log1.txt"), 1)))  # type: ignore[arg-type]
+
+
+def test_another_value_is_another_failure() -> None:
+    scene = Scene().ran("node t.js", "AssertionError: got 3, want 5\n", 1).edited()
+    assert silent(after(scene.ran("node t.js", "AssertionError: got 4, want 5\n", 1)))  # type: ignore[arg-type]
+    scene.edited().ran("node t.js", "AssertionError: got 4, want 5\n", 1)
+    assert "step 3 again" in spoken(after(scene), scene).text  # type: ignore[arg-type]
+
+
+def test_place_time_and_address_are_no_other_failure() -> None:
+    line = "Error at app.js:{}: pool 0x{} closed after {}s\n"
+    scene = Scene().ran("node t.js", line.format(12, "7fa0", 1.5), 1).edited()
+    scene.ran("node t.js", line.format(14, "81b3", 2.25), 1)
+    assert not silent(after(scene))  # type: ignore[arg-type]
+
+
+def test_fewer_tests_red_is_progress_though_one_line_is_the_same() -> None:
+    red = "--- FAIL: TestPay (0.01s)\n--- FAIL: TestCart (0.01s)\n    db: no table carts\n"
+    scene = Scene().ran("go test ./...", red, 1).edited("pay.go")
+    assert silent(after(scene.ran("go test ./...", red.partition("\n")[2], 1)))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "task, words",
+    [("Make it work", "whatever command"), ("가게를 고쳐 주세요", "명령을 바꿔도")],
+)
+def test_the_same_command_again_is_not_told_as_another(task: str, words: str) -> None:
+    scene = Scene(task).ran("npm run seed", DENIED, 1)
+    scene.ran("sed -i s/a/b/ config.js").ran("npm run seed", DENIED, 1)
+    scene.ran("sed -i s/b/c/ config.js").ran("npm run seed", DENIED, 1)
+    text = spoken(after(scene), scene).text  # type: ignore[arg-type]
+    assert words not in text and "2" in text and "4" in text
+    scene = Scene(task).ran("npm run seed", DENIED, 1).ran("npm ci").ran("npm run seed", DENIED, 1)
+    scene.ran("npm ci").ran("npm run seed", DENIED, 1)
+    assert words not in spoken(after(scene), scene).text  # type: ignore[arg-type]
+    scene.ran("node seed.js", DENIED, 1)
+    assert words in spoken(after(scene), scene).text  # type: ignore[arg-type]
+
+
 def test_other_tests_red_is_progress() -> None:
     scene = (
         Scene()

@@ -21,6 +21,12 @@ _COMPILER = re.compile(r"^\S+?[:(]\d+[:,]\d+\)?:")
 #: A run on work that was put aside is a comparison.
 _COMPARES = re.compile(r"\bgit (?:stash|checkout|switch|worktree|bisect)\b")
 
+#: Edits made in the shell. An output kept in a file is none.
+_WRITES = re.compile(
+    r"(?:^|[\s;&|])(?:(?:sed -i|perl -\w*i|patch|tee|git (?:apply|revert|restore|checkout))\b"
+    r"|(?:cat|echo|printf)\b[^;|]*(?<![0-9&])>{1,2} *(?!/dev/null|&))"
+)
+
 
 def look(moment: Moment) -> Reminder | None:
     """Not for a plain repetition: that is told when the command is about to run a third time."""
@@ -38,11 +44,14 @@ def look(moment: Moment) -> Reminder | None:
     between = [
         f.number
         for f in back(moment, REACH)
-        if before.number < f.number < facts.number and f.kind == "edit" and not f.failed
+        if before.number < f.number < facts.number and not f.failed and _edits(f)
     ]
+    name = "same_failure_edited" if between else "same_failure"
+    if len(same) > 1:
+        rerun = not between and all(_plain(f, facts) for f in same)
+        name = "again_same_failure_rerun" if rerun else f"again_{name}"
     text = phrase(
-        ("again_" if len(same) > 1 else "")
-        + ("same_failure_edited" if between else "same_failure"),
+        name,
         lang,
         now=steps([facts.number], lang),
         before=steps([f.number for f in same[::-1][-5:]], lang),
@@ -69,7 +78,11 @@ def _before(facts: Facts, moment: Moment) -> tuple[list[Facts], str]:
     same = _same_line(facts, moment)
     if not same:
         same, why = _same_tests(facts, moment)
-    if not same or (_plain(facts, same[0]) and not _changed(facts, same[0])):
+    if not same:
+        return [], ""
+    if _plain(facts, same[0]) and (
+        not _changed(facts, same[0]) or _other_tests(facts, same[0], moment)
+    ):
         return [], ""
     return same, why
 
@@ -93,6 +106,12 @@ def _same_tests(facts: Facts, moment: Moment) -> tuple[list[Facts], str]:
     return [last], ", ".join(sorted(failed)[:3])
 
 
+def _other_tests(facts: Facts, before: Facts, moment: Moment) -> bool:
+    """Whether other tests failed than in the run before: then something did change."""
+    runs = {s.number: failed_items(s.observation) for s in moment.window}
+    return runs.get(facts.number) != runs.get(before.number, runs.get(facts.number))
+
+
 def _failed_before(facts: Facts, moment: Moment) -> list[Facts]:
     return [
         f
@@ -106,6 +125,13 @@ def _failed_before(facts: Facts, moment: Moment) -> list[Facts]:
 
 def _plain(facts: Facts, other: Facts) -> bool:
     return (facts.normal, facts.cwd) == (other.normal, other.cwd)
+
+
+def _edits(facts: Facts) -> bool:
+    """Whether a step edited a file, by a tool of the agent or in the shell."""
+    if facts.kind == "edit":
+        return True
+    return facts.kind == "command" and not facts.refused and bool(_WRITES.search(facts.normal))
 
 
 def _changed(facts: Facts, before: Facts) -> bool:
