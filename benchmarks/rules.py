@@ -21,7 +21,8 @@ from pmem.core.event import Observed, Proposed, UserMessage
 from pmem.core.step import Step
 from pmem.evaluation.replay import Memory
 from pmem.memory.rules import Rules
-from pmem.session.session import Channel, Outside, Session
+from pmem.session.outside import Channel, Outside
+from pmem.session.session import Session
 
 #: Steps measured at each length; their median is told.
 MEASURED = 300

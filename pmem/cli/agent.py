@@ -153,8 +153,8 @@ class Work:
     def tell(self, event: Any) -> Answer:
         """Let memory see an event; what it says is shown before the next action."""
         from pmem.core.decision import to_agent
+        from pmem.session.outside import Channel
         from pmem.session.server import banner
-        from pmem.session.session import Channel
         from pmem.terminal.banner import render_banner
 
         answer = self.session.handle(event, Channel("agent", can_hold=True))

@@ -11,12 +11,14 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 
-from pmem.core.bank import BankOp, MemoryBank
+from pmem.core.bank import MemoryBank
 from pmem.core.decision import Delivery, Reminder
 from pmem.core.event import Answer, Event, Finished, Observed, Proposed, UserMessage
 from pmem.core.step import ACTING_KINDS, Step
 from pmem.memory.protocol import MemoryAgent
-from pmem.session.session import Channel, Outside, Session
+from pmem.session.in_memory import BankInMemory, LogInMemory
+from pmem.session.outside import Channel, Outside
+from pmem.session.session import Session
 
 #: How a reminder can reach the agent: `ideal` hears what is said about a proposed action before
 #: it runs; the real channels hear it with the result, unless the action is held.
@@ -61,34 +63,6 @@ class Replayed:
         return [one.before_step for one in self.said]
 
 
-class Memory:
-    """Bank and log of a replay: in memory only."""
-
-    def __init__(self, bank: MemoryBank | None = None) -> None:
-        self.bank = bank or MemoryBank()
-        self.cited: set[str] = set()
-        self.decisions: list[dict[str, Any]] = []
-
-    def refresh(self) -> bool:
-        """Nobody else writes here."""
-        return False
-
-    def apply(self, ops: Sequence[BankOp]) -> None:
-        """Carry the operations out."""
-        for op in ops:
-            self.bank.apply(op)
-
-    def step(self, step: Step) -> None:
-        """The recording has the steps."""
-
-    def decision(self, record: dict[str, Any]) -> None:
-        """Keep a decision."""
-        self.decisions.append(record)
-
-    def describe(self, *, task: str) -> None:
-        """The header has the task."""
-
-
 class Clock:
     """The time of the recording, in Unix seconds."""
 
@@ -113,9 +87,9 @@ def replay(
     redact: Callable[[str], str] = str,
 ) -> Replayed:
     """Play neutral lines to a memory agent, step by step, without a look ahead."""
-    kept, clock = Memory(bank), Clock()
+    kept, log, clock = BankInMemory(bank), LogInMemory(), Clock()
     files = [(f["path"], f["text"]) for f in header.get("context_files") or () if f.get("text")]
-    outside = Outside(kept, kept, memory, rule_files=lambda: files, clock=clock, redact=redact)
+    outside = Outside(kept, log, memory, rule_files=lambda: files, clock=clock, redact=redact)
     ring = Session(
         outside,
         id=session,
@@ -127,7 +101,7 @@ def replay(
         first_number=int(lines[0]["step"]) if lines else 1,
     )
     channel = CHANNELS[delivery]
-    result = Replayed(decisions=kept.decisions, bank=kept.bank)
+    result = Replayed(decisions=log.decisions, bank=kept.bank)
     for line, events in zip(lines, _events(lines), strict=True):
         clock.now = _time(line, clock.now)
         over = False

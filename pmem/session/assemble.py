@@ -11,10 +11,11 @@ from pmem import __version__
 from pmem.core.redact import redact
 from pmem.session.arm import playing
 from pmem.session.changes import changed_since
+from pmem.session.outside import Outside
 from pmem.session.private import private_commands
 from pmem.session.process import SessionConfig
 from pmem.session.rule_files import RuleFiles
-from pmem.session.session import Outside, Session
+from pmem.session.session import Session
 from pmem.store.bank_file import BankFile
 from pmem.store.calls import recorded_calls
 from pmem.store.quiet_file import QuietFile

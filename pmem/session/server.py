@@ -13,8 +13,9 @@ from typing import Any
 from pmem.agents import registry
 from pmem.core.event import SILENT, Answer
 from pmem.session.leash import Leash
+from pmem.session.outside import Channel
 from pmem.session.peer import same_user
-from pmem.session.session import Channel, Session
+from pmem.session.session import Session
 from pmem.session.shell_intake import take
 from pmem.store.bank_file import BankFile
 from pmem.terminal.link import Link

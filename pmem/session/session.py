@@ -8,11 +8,10 @@ same ring over a recorded run.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
 
-from pmem.core.bank import BankOp, MemoryBank, UpdateStatus
+from pmem.core.bank import BankOp, UpdateStatus
 from pmem.core.decision import Decision, Delivery, Reminder, Silence, Trigger
 from pmem.core.event import (
     SILENT,
@@ -25,80 +24,18 @@ from pmem.core.event import (
     Started,
     UserMessage,
 )
-from pmem.core.guard import guard
 from pmem.core.history import Facts
-from pmem.core.moment import Changed, Given, Moment, unknown_changes
-from pmem.core.quiet import Quiet
+from pmem.core.moment import Given, Moment
 from pmem.core.step import Action, Step
 from pmem.core.trajectory import Trajectory
 from pmem.core.trigger import trigger
-from pmem.memory.protocol import MemoryAgent
+from pmem.session.choice import choose, may_hold
 from pmem.session.fold import attempt
 from pmem.session.lane import Lane
+from pmem.session.outside import Channel, Outside
 from pmem.session.private import withheld
 from pmem.session.record import citations, decision_record
-from pmem.session.thinking import Pending, Thinking, silence_of, too_late, unspoken
-
-
-class BankHolder(Protocol):
-    """Where the bank lives: a file, or memory only in a replay."""
-
-    bank: MemoryBank
-    #: Ids that reminders cite: they stay when the bank is full.
-    cited: set[str]
-
-    def refresh(self) -> bool:
-        """Take in what others wrote since; True if there was anything."""
-        ...
-
-    def apply(self, ops: Sequence[BankOp]) -> object:
-        """Carry operations out now; on disk they may follow later."""
-        ...
-
-
-class Log(Protocol):
-    """Where steps and decisions are recorded."""
-
-    def step(self, step: Step) -> None: ...
-
-    def decision(self, record: dict[str, Any]) -> None: ...
-
-    def describe(self, *, task: str) -> None:
-        """The task is known now."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class Channel:
-    """What the way to the action agent can do with an answer to a proposed action.
-
-    `held_for` are the reasons for which it may put an action back, None for every one.
-    """
-
-    name: str
-    can_hold: bool = False
-    held_for: frozenset[str] | None = None
-
-
-@dataclass(frozen=True)
-class Outside:
-    """All that a session needs from outside; the defaults serve a replay.
-
-    `memory` answers at once, `thinking` is a model that takes its time.
-    """
-
-    bank: BankHolder
-    log: Log
-    memory: MemoryAgent | None
-    thinking: Thinking | None = None
-    redact: Callable[[str], str] = str
-    is_private: Callable[[str], bool] = lambda command: False
-    rule_files: Callable[[], Sequence[tuple[str, str]]] = tuple
-    changed_since: Callable[[float], Changed] = unknown_changes
-    quiet: Callable[[], Quiet] = Quiet
-    #: Which of these calls, by their ids, an earlier session recorded.
-    recorded: Callable[[Sequence[str]], Container[str]] = frozenset
-    clock: Callable[[], float] = time.time
+from pmem.session.thinking import Pending, silence_of, too_late, unspoken
 
 
 @dataclass
@@ -352,62 +289,44 @@ class Session:
         if not candidates:
             return SILENT
         began = time.perf_counter()
-        reminders = sorted((c for c in candidates if isinstance(c, Reminder)), key=_worth)
-        verdict: Decision = next(
-            (c for c in candidates if isinstance(c, Silence)), Silence("nothing to say")
-        )
-        candidate, cost = None, None
-        quiet = self.outside.quiet() if reminders else Quiet()
-        for candidate in reminders:
-            unwanted = quiet.refuses(candidate, self.id)
-            verdict = Silence(unwanted) if unwanted else guard(candidate, moment, lane.said)
-            if lane.pending is not None and candidate is lane.pending.thought.decision:
-                cost, lane.pending = lane.pending.cost, None
-            if isinstance(verdict, Reminder):
-                break
-        answer = SILENT
-        if isinstance(verdict, Reminder) and self.deliver == "none":
+        quiet = self.outside.quiet()
+        choice = choose(candidates, moment, lane, lambda r: quiet.refuses(r, self.id))
+        verdict, answer = choice.verdict, SILENT
+        if isinstance(verdict, Reminder):
             lane.said.add(verdict, moment)
-        elif isinstance(verdict, Reminder):
-            held = self._may_hold(lane, verdict, moment, channel)
-            if held:
-                lane.held.add(verdict.cause)
-                delivery = Delivery.BEFORE
-            lane.said.add(verdict, moment)
-            self.outside.bank.cited.update(verdict.entries)
-            lane.watches.spoke(verdict)
-            number = moment.last_step.number if moment.last_step else 0
-            lane.given.append(Given(number, verdict.text, str(delivery)))
-            self.tally.reminders += 1
-            self.tally.holds += held
-            answer = Answer(verdict, held, delivery, citations(verdict, moment.bank))
-        elif not reminders and moment.proposed is not None:
+            if self.deliver != "none":
+                answer = self._give(lane, verdict, moment, channel, delivery)
+        elif choice.candidate is None and moment.proposed is not None:
             return SILENT  # a reflex without a candidate is no memory step
         self.outside.log.decision(
             decision_record(
                 moment,
-                candidate,
+                choice.candidate,
                 verdict,
                 answer,
                 channel=channel.name,
                 before_step=self._next_number,
                 now=self.outside.clock(),
                 milliseconds=(time.perf_counter() - began) * 1000,
-                cost=cost,
+                cost=choice.cost,
             )
         )
         return answer
 
-    def _may_hold(self, lane: Lane, reminder: Reminder, moment: Moment, channel: Channel) -> bool:
-        if moment.proposed is None or not channel.can_hold or self.hold == "never":
-            return False
-        if reminder.cause in lane.held:
-            return False
-        if channel.held_for is not None and reminder.reason not in channel.held_for:
-            return False
-        return reminder.sure or (
-            self.hold == "watch" and lane.watches.may_hold(reminder, moment.proposed)
-        )
+    def _give(
+        self, lane: Lane, reminder: Reminder, moment: Moment, channel: Channel, delivery: Delivery
+    ) -> Answer:
+        held = may_hold(lane, reminder, moment, channel, self.hold)
+        if held:
+            lane.held.add(reminder.cause)
+            delivery = Delivery.BEFORE
+        self.outside.bank.cited.update(reminder.entries)
+        lane.watches.spoke(reminder)
+        number = moment.last_step.number if moment.last_step else 0
+        lane.given.append(Given(number, reminder.text, str(delivery)))
+        self.tally.reminders += 1
+        self.tally.holds += held
+        return Answer(reminder, held, delivery, citations(reminder, moment.bank))
 
     # -- what it is made of -----------------------------------------------------------------
 
@@ -471,8 +390,3 @@ class Session:
         op = attempt(step, facts, project=self.project, session=self.id)
         if op is not None:
             self._apply([op])
-
-
-def _worth(reminder: Reminder) -> tuple[bool, bool]:
-    """Sort key: what is sure first, then what a person or a model watched for."""
-    return (not reminder.sure, not reminder.reason.startswith("watch:"))

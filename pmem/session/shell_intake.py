@@ -6,7 +6,8 @@ from typing import Any
 
 from pmem.core.event import SILENT, Answer, Event, Observed, Proposed
 from pmem.core.step import PRIVATE, Action, Step
-from pmem.session.session import Channel, Session
+from pmem.session.outside import Channel
+from pmem.session.session import Session
 
 #: Where a shell waits before it runs a command, only a prohibition is put to the person: whether
 #: to try a failing command once more is theirs to decide.

@@ -6,7 +6,8 @@ from pmem.core.event import Observed, Proposed
 from pmem.core.step import Action, Step
 from pmem.memory.rules import Rules
 from pmem.session.in_memory import BankInMemory, LogInMemory
-from pmem.session.session import Channel, Outside, Session
+from pmem.session.outside import Channel, Outside
+from pmem.session.session import Session
 
 
 def warm_up(session: Session) -> None:

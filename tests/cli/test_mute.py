@@ -11,8 +11,9 @@ import pytest
 from pmem.core.event import Answer, Observed, Proposed
 from pmem.core.step import Action, Step
 from pmem.session.assemble import assemble
+from pmem.session.outside import Channel
 from pmem.session.process import SessionConfig
-from pmem.session.session import Channel, Session
+from pmem.session.session import Session
 from pmem.store.project import find_project
 from pmem.store.settings import Settings
 

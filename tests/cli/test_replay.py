@@ -171,7 +171,8 @@ def test_what_was_found_goes_into_the_bank_and_speaks_at_the_next_first_repeat(
     from pmem.core.step import Action
     from pmem.memory.rules import Rules
     from pmem.session.in_memory import BankInMemory, LogInMemory
-    from pmem.session.session import Channel, Outside, Session
+    from pmem.session.outside import Channel, Outside
+    from pmem.session.session import Session
     from pmem.store.bank_file import BankFile
     from pmem.store.project import find_project
 

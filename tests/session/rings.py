@@ -13,7 +13,8 @@ from pmem.core.moment import Changed, Moment
 from pmem.core.redact import redact
 from pmem.core.step import Action, Step
 from pmem.session.in_memory import BankInMemory, LogInMemory
-from pmem.session.session import Channel, Outside, Session
+from pmem.session.outside import Channel, Outside
+from pmem.session.session import Session
 
 HOOK = Channel("hook:test", can_hold=True)
 SHELL = Channel("shell")

@@ -17,7 +17,8 @@ from pmem.models.protocol import Reply, Request
 from pmem.models.scripted import ScriptedModel
 from pmem.session.ledger import Ledger, Limits
 from pmem.session.mind import Mind
-from pmem.session.session import Channel, Outside, Session
+from pmem.session.outside import Channel, Outside
+from pmem.session.session import Session
 from pmem.session.thinking import Thinking
 
 HOOK = Channel("hook:test", can_hold=True)
