@@ -115,7 +115,39 @@ def _claude(settings: Mapping[str, Any], command: str) -> dict[str, Any]:
     return with_hooks(settings, HookLine(command))
 
 
+def _in_milliseconds(events: Mapping[str, str]) -> Callable[[Mapping[str, Any], str], Any]:
+    """Gemini's hooks and their like: named ones, with a limit in milliseconds."""
+
+    def add(settings: Mapping[str, Any], command: str) -> dict[str, Any]:
+        hooks = settings.get("hooks", {})
+        if not isinstance(hooks, dict) or not all(isinstance(g, list) for g in hooks.values()):
+            raise ValueError("'hooks' must map each event to a list")
+        ours = {"type": "command", "name": "pmem", "command": command, "timeout": 10_000}
+        merged = dict(hooks)
+        for event, matcher in events.items():
+            group = {"hooks": [ours], **({"matcher": matcher} if matcher else {})}
+            merged[event] = [*hooks.get(event, []), group]
+        return {**settings, "hooks": merged}
+
+    return add
+
+
+def _gemini(settings: Mapping[str, Any], command: str) -> dict[str, Any]:
+    from pmem.agents.gemini_hooks import EVENTS
+
+    return dict(_in_milliseconds(EVENTS)(settings, command))
+
+
+def _qwen(settings: Mapping[str, Any], command: str) -> dict[str, Any]:
+    from pmem.agents.qwen_hooks import EVENTS
+
+    return dict(_in_milliseconds(EVENTS)(settings, command))
+
+
 #: The agents a project can be attached to, by their adapters' names.
 ATTACHMENTS = {
     "claude": Attachment(".claude/settings.local.json", ".claude/settings.json", _claude),
+    # These have one file for both: it is the user's own as long as git does not keep it.
+    "gemini": Attachment(".gemini/settings.json", ".gemini/settings.json", _gemini),
+    "qwen": Attachment(".qwen/settings.json", ".qwen/settings.json", _qwen),
 }

@@ -121,7 +121,7 @@ def detach(
     attachment = attachment_of(agent)
     root = root_of(environment, directory)
     done = False
-    for place in (attachment.private, attachment.shared):
+    for place in dict.fromkeys((attachment.private, attachment.shared)):
         file = root / place
         if _detached(environment, agent, file):
             environment.say(f"{shown(file, environment.cwd)} names pmem no more")
