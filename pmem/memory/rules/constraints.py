@@ -70,8 +70,8 @@ def _read(sentence: Sentence) -> Constraint | None:
             for match in form.finditer(text):
                 meant = patterns(match["list"], _verb(match))
                 listed = [p for one in meant if (p := _on_branch(one, text)) is not None]
-                need = _needs(text, match, lang)
-                if listed and need is not None:
+                need = _needs(text, match, lang) if listed else None
+                if need is not None:
                     commands += listed
                     needs = need or needs
         for form in forms.path:
