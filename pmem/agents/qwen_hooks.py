@@ -1,8 +1,9 @@
 """Qwen Code's hook payloads as events, and answers as its hooks may give them.
 
 Found by running 0.24.4: the schema is Claude Code's; the text before a tool runs is dropped, so it
-waits for that tool's result. UserPromptSubmit fires once more before each call of the model that
-follows a tool, without words of the user's.
+waits for that tool's result. The user is asked before PreToolUse: a call that was turned down, or
+was malformed, shows in PostToolBatch alone. UserPromptSubmit fires once more before each call of
+the model that follows a tool, without words of the user's.
 """
 
 from __future__ import annotations
@@ -35,11 +36,12 @@ from pmem.core.step import Action, Step
 #: The events pmem listens to, each with its matcher ("" for one that takes none).
 EVENTS = {
     **dict.fromkeys(("PreToolUse", "PostToolUse", "PostToolUseFailure"), "*"),
-    **dict.fromkeys(("UserPromptSubmit", "SessionStart", "PostCompact", "Stop", "SessionEnd"), ""),
+    **dict.fromkeys(("PostToolBatch", "UserPromptSubmit", "SessionStart", "PostCompact"), ""),
+    **dict.fromkeys(("Stop", "SessionEnd"), ""),
 }
 #: Events whose answer reaches the model.
 CONTEXT_EVENTS = frozenset(
-    {"PostToolUse", "PostToolUseFailure", "UserPromptSubmit", "SessionStart"}
+    {"PostToolUse", "PostToolUseFailure", "PostToolBatch", "UserPromptSubmit", "SessionStart"}
 )
 TOOLS = Tools(
     commands={"run_shell_command"},
@@ -78,6 +80,8 @@ class QwenHooks:
             case "PostToolUse" | "PostToolUseFailure":
                 known = self._calls.get(hook_json.key(said))
                 return [] if known is not None and not known.open else [Observed(self._ended(said))]
+            case "PostToolBatch":
+                return [Observed(step) for step in self._rest_of_batch(said)]
             case "UserPromptSubmit":
                 text = str(said.get("submitted_prompt") or said.get("prompt") or "")
                 if not text.strip():
@@ -133,6 +137,23 @@ class QwenHooks:
             return replace(step, kind="tool", action=f"{step.tool} {step.action}")
         return replace(step, is_error=True if failed else None)
 
+    def _rest_of_batch(self, said: Mapping[str, Any]) -> list[Step]:
+        """The calls whose end no event of their own told: turned down or malformed ones."""
+        steps = []
+        calls = said.get("tool_calls")
+        for one in calls if isinstance(calls, list) else []:
+            if not isinstance(one, dict) or one.get("status") not in ("cancelled", "error"):
+                continue
+            one = {**said, **one, "tool_use_id": one.get("tool_call_id") or one.get("tool_use_id")}
+            known = self._calls.get(hook_json.key(one))
+            if known is not None and not known.open:
+                continue
+            call = self._calls.end(hook_json.key(one), _proposed(one))
+            step = hook_json.step(call, excerpt(_errors(one.get("tool_response"))), one)
+            refused = one["status"] == "cancelled"
+            steps.append(replace(step, refused=refused, is_error=None if refused else True))
+        return steps
+
     def _given_up(self, lane: Lane, *, turn_over: bool) -> list[Event]:
         over = self._calls.give_up(lane, turn_over=turn_over)
         return [Observed(hook_json.turned_down(call, lane[1])) for call in over]
@@ -142,6 +163,17 @@ def _read(payload: bytes) -> dict[str, Any]:
     """The payload, its call known by the model's own id for it where that is told."""
     said = hook_json.read(payload)
     return {**said, "tool_use_id": said.get("tool_call_id") or said.get("tool_use_id")}
+
+
+def _errors(response: Any) -> str:
+    """What the model is told instead of a result."""
+    parts = response.get("response_parts") if isinstance(response, dict) else None
+    texts = []
+    for part in parts if isinstance(parts, list) else []:
+        match part:
+            case {"functionResponse": {"response": {"error": str(error)}}}:
+                texts.append(error)
+    return "\n".join(texts)
 
 
 def _ran(step: Step, ran: re.Match[str]) -> Step:

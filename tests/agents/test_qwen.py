@@ -131,6 +131,25 @@ def test_a_call_without_an_end_is_one_the_user_turned_down(hooks: QwenHooks) -> 
     assert last == Finished("", "a")
 
 
+def test_a_call_that_was_turned_down_or_malformed_shows_in_the_batch(hooks: QwenHooks) -> None:
+    def ended(id: str, status: str, why: str) -> dict[str, Any]:
+        parts = [{"functionResponse": {"response": {"error": why}}}]
+        return {**shell(id=id), "status": status, "tool_response": {"response_parts": parts}}
+
+    hooks.events(payload("PreToolUse", **shell(id="c1")))
+    hooks.events(payload("PostToolUseFailure", **shell(id="c1", error=RESULT)))
+    batch = [
+        *(ended("c1", "error", RESULT), ended("c2", "cancelled", "did not allow")),
+        *(ended("c3", "error", "no such tool"), ended("c4", "success", "")),
+    ]
+    events = hooks.events(payload("PostToolBatch", tool_calls=batch))
+    steps = [event.step for event in events if isinstance(event, Observed)]
+    assert [(s.call_id, s.refused, s.is_error, s.observation) for s in steps] == [
+        ("c2", True, None, "did not allow"),
+        ("c3", False, True, "no such tool"),
+    ]
+
+
 @pytest.mark.parametrize("odd", [payload("PreToolUse"), payload("PostToolUse"), payload("Stop")])
 def test_fields_that_are_missing_are_no_reason_to_fail(hooks: QwenHooks, odd: bytes) -> None:
     hooks.events(odd)

@@ -176,3 +176,27 @@ def test_a_subagents_steps_are_its_own(
     (build,) = [step for step in session.steps if step.action == "make build"]
     assert build.agent_id is not None and build.exit_code == 2
     assert [s.agent_id for s in session.steps if s.tool == "task"][-1] is None
+
+
+def test_a_call_that_the_user_turns_down_is_refused(
+    model: StartModel,
+    opencode: MakeBench,
+    ear: Callable[..., Ear],
+    screen: Callable[..., Screen],
+    tmp_path: Path,
+) -> None:
+    bench, adapter = opencode(model([{"shell": "touch x.txt"}, {"text": "Stopped."}])), Opencode()
+    settings = bench.home / ".config" / "opencode" / "opencode.json"
+    settings.write_text(json.dumps({**json.loads(settings.read_text()), "permission": "ask"}))
+    session = ear(adapter)
+    shown = screen(bench, *start(bench, session, adapter, tmp_path))
+    shown.wait("Ask anything")
+    shown.enter("build it")
+    shown.wait("Permission required")
+    shown.keys("Escape")
+    session.wait(Finished)
+    shown.enter("leave it")
+    shown.wait("Stopped.")
+    told = [(s.action, s.refused, s.exit_code) for s in session.steps]
+    assert told == [("touch x.txt", True, None)]
+    assert not (bench.project / "x.txt").exists()

@@ -139,3 +139,31 @@ def test_a_subagents_steps_are_its_own(
     (build,) = [step for step in session.steps if step.action == "make build"]
     assert build.agent_id is not None and build.exit_code == 2
     assert [s.agent_id for s in session.steps if s.tool == "agent"][-1] is None
+
+
+def test_a_call_that_the_user_turns_down_is_refused(
+    model: StartModel,
+    qwen: MakeBench,
+    ear: Callable[..., Ear],
+    screen: Callable[..., Screen],
+    tmp_path: Path,
+) -> None:
+    bench, adapter = qwen(model([{"shell": "touch x.txt"}, {"text": "Stopped."}])), QwenCode()
+    session = ear(adapter)
+    shown = screen(
+        bench,
+        *start(
+            bench, session, adapter, tmp_path, "--auth-type", "openai", "--approval-mode", "default"
+        ),
+    )
+    shown.wait("Type your message")
+    shown.enter("build it")
+    shown.wait("Yes, allow once")
+    shown.keys("Escape")
+    shown.wait("Type your message")
+    shown.enter("leave it")
+    shown.wait("Stopped.")
+    session.wait(Finished)
+    told = [(s.action, s.refused, s.exit_code) for s in session.steps]
+    assert told == [("touch x.txt", True, None)]
+    assert not (bench.project / "x.txt").exists()
