@@ -108,6 +108,26 @@ SHOWN = [
 ]
 
 
+#: Lists whose head forbids, a command that breaks them, and the line it stands on.
+LISTS = [
+    ("Forbidden commands:\n\n- `ls x`\n- `npm publish`\n\n`npm test` is fine.\n", 4),
+    ("## Never run\n- `npm publish` (the release job does)\n", 2),
+    ("Do not run any of the following commands:\n* `npm publish`\n", 2),
+    ("The following commands are forbidden:\n1. `npm publish`\n", 2),
+    ("Do not:\n- guess\n- run `npm publish`. Run `npm test` instead.\n", 3),
+    ("금지 명령어:\n- `npm publish`\n", 2),
+    ("## 하지 말 것\n- `npm publish` 실행\n", 2),
+    ("다음 명령은 절대 사용하지 마세요:\n- `npm publish`\n", 2),
+]
+OTHER_LISTS = [
+    "Allowed commands:\n- `npm publish`\n",
+    "Never guess:\n- `npm publish` tells\n",
+    "## Forbidden\n\nUse `npm publish` to publish.\n",
+    "Do not run:\n- `make`\n\nRun:\n- `npm publish`\n",
+    "금지 명령어:\n- `make`\n\n허용 명령어:\n- `npm publish`\n",
+]
+
+
 def says(rule: str, command: str) -> bool:
     """Whether a rule file of this one rule has something to say to a command."""
     scene = Scene(AGENTS_md=f"{rule}\n")
@@ -168,3 +188,16 @@ def test_in_a_message_a_cross_tells_how_a_check_ended() -> None:
     assert silent(scene.proposes("npm test"))
     scene.said("⛔ `npm test`")
     assert not silent(scene.proposes("npm test"))
+
+
+@pytest.mark.parametrize("text, line", LISTS)
+def test_the_head_of_a_list_forbids_its_items(text: str, line: int) -> None:
+    scene = Scene(AGENTS_md=text)
+    said = spoken(scene.proposes("npm publish"), scene)
+    assert f"AGENTS.md:{line}" in said.text and said.sure
+    assert silent(scene.proposes("npm test"))
+
+
+@pytest.mark.parametrize("text", OTHER_LISTS)
+def test_another_head_does_not(text: str) -> None:
+    assert silent(Scene(AGENTS_md=text).proposes("npm publish"))

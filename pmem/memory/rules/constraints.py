@@ -22,6 +22,9 @@ Need = Literal["", "permission", "test", "lint", "format", "types", "build"]
 #: Constraints taken from one text at most.
 MAX_CONSTRAINTS = 60
 
+#: A head of a list that is longer is none (characters).
+MAX_HEAD = 80
+
 
 @dataclass(frozen=True, slots=True)
 class Constraint:
@@ -44,12 +47,21 @@ def constraints(text: str) -> tuple[Constraint, ...]:
     """The prohibitions of a text, in its order."""
     found: list[Constraint] = []
     for sentence in sentences(text):
-        constraint = _read(sentence)
+        constraint = _read(sentence) or _read_under(sentence)
         if constraint is not None:
             found.append(constraint)
             if len(found) == MAX_CONSTRAINTS:
                 break
     return tuple(found)
+
+
+def _read_under(sentence: Sentence) -> Constraint | None:
+    """An item of a list whose head says that it is forbidden: `Never run:`, `## Forbidden`."""
+    head = sentence.lead.replace("*", "").strip(" :：")
+    if not head or len(head) > MAX_HEAD:
+        return None
+    found = _read(replace(sentence, text=f"{head}: {sentence.text}"))
+    return found if found is not None and found.commands else None
 
 
 def _read(sentence: Sentence) -> Constraint | None:

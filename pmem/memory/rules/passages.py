@@ -20,13 +20,15 @@ _END = re.compile(r"(?<=[.!?])[*_\"”)]*\s+(?=\S)|(?<=[。!?])")
 class Sentence:
     """One sentence: its line (from 1), its text, and the heading it stands under.
 
-    `code` marks a line of a code block.
+    `code` marks a line of a code block; `lead` stands over an item of a list: the line with a
+    colon before it, else the heading.
     """
 
     line: int
     text: str
     heading: str = ""
     code: bool = False
+    lead: str = ""
 
     @property
     def quote(self) -> str:
@@ -54,7 +56,8 @@ def sentences(text: str, *, code: bool = False) -> Iterator[Sentence]:
             stripped = part.strip().replace("**", "").replace("__", "")
             if 4 <= len(stripped) <= MAX_SENTENCE:
                 nth = max(i for i, offset in enumerate(offsets) if offset <= begin)
-                yield Sentence(block.start + nth, stripped, block.heading)
+                lead = block.lead if begin == 0 else ""
+                yield Sentence(block.start + nth, stripped, block.heading, lead=lead)
 
 
 @dataclass(slots=True)
@@ -63,11 +66,13 @@ class _Block:
     lines: list[str]
     heading: str
     code: bool = False
+    lead: str = ""
+    bullet: bool = False
 
 
 def _blocks(text: str) -> Iterator[_Block]:
     block: _Block | None = None
-    heading = ""
+    heading = lead = ""
     fenced = False
     for number, line in enumerate(text.split("\n"), start=1):
         if line.lstrip().startswith(("```", "~~~")):
@@ -81,16 +86,19 @@ def _blocks(text: str) -> Iterator[_Block]:
         bullet = _BULLET.match(line)
         if block is not None and (bullet or not line.strip()):
             yield block
+            if not block.bullet:
+                lead = block.lines[-1].strip() if block.lines[-1].rstrip().endswith(":") else ""
             block = None
         if not line.strip():
             continue
         content = line[bullet.end() :] if bullet else line
         if bullet and line.lstrip().startswith("#"):
-            heading = content.strip()
+            heading, lead = content.strip(), ""
             yield _Block(number, [content], heading)
             continue
         if block is None:
-            block = _Block(number, [], heading)
+            block = _Block(number, [], heading, bullet=bool(bullet))
+            block.lead = (lead or heading) if bullet else ""
         block.lines.append(content)
     if block is not None:
         yield block
