@@ -10,6 +10,7 @@ import click
 from pmem.cli.environment import Environment
 from pmem.cli.exits import Exit, Trouble
 from pmem.cli.options import json_option
+from pmem.cli.playing import model_options, player
 
 if TYPE_CHECKING:
     from pmem.evaluation.evaluate import Evaluation
@@ -33,9 +34,12 @@ Examples:
                                                   counted where Claude Code can hear it
   pmem eval replay --dataset DIR --show misses    the steps around each label that was missed
   pmem eval replay --dataset DIR --json           {ARM: {"recall": …, "precision": …}}
+  pmem eval replay --dataset DIR --arm selective --arm always --model command:./me.sh
+                                                  a model plays, arm by arm
 
 A dataset is a folder with manifest.jsonl, steps/ID.jsonl and labels/labels.jsonl. Nothing of it
-is changed, and nothing is written.""",
+is changed, and nothing is written but with --prompts-to: DIR/ARM/ID then holds the prompts and
+answers of each run, and what was answered there is not asked again.""",
 )
 @click.option(
     "--dataset",
@@ -56,8 +60,10 @@ is changed, and nothing is written.""",
     "arms",
     multiple=True,
     metavar="ARM",
-    help="rules (default) or scripted:FILE; may be given several times.",
+    help="rules (default), scripted:FILE, or with a model selective, bank, always, advisor; may "
+    "be given several times.",
 )
+@model_options
 @click.option(
     "--show",
     type=click.Choice(["misses", "alarms"]),
@@ -67,33 +73,31 @@ is changed, and nothing is written.""",
 @click.pass_obj
 def replay(
     environment: Environment,
+    /,
     dataset: Path,
     delivery: Any,
     arms: tuple[str, ...],
     show: str | None,
     as_json: bool,
+    **asked: Any,
 ) -> None:
     """Replay every recorded run of a dataset step by step, and score what would have been said."""
     from pmem.cli.tables import write_json
     from pmem.evaluation.dataset import load_dataset
     from pmem.evaluation.evaluate import baselines, evaluate
-    from pmem.memory.arms import memory_agent
-    from pmem.memory.protocol import MemoryAgent
-
-    def fresh(arm: str) -> MemoryAgent:
-        memory = memory_agent(arm)
-        if memory is None:
-            raise ValueError("the arm off says nothing, there is nothing to measure")
-        return memory
 
     try:
         runs = load_dataset(dataset)
-        found: dict[str, Evaluation] = {}
-        for arm in arms or ("rules",):
-            fresh(arm)
-            found[arm] = evaluate(arm, runs, lambda arm=arm: fresh(arm), delivery=delivery)  # type: ignore[misc]
     except ValueError as error:
         raise Trouble(str(error), code=Exit.USAGE) from error
+    found: dict[str, Evaluation] = {}
+    for arm in arms or (None,):
+        plays = player(environment, arm, **asked)
+        with plays.telling():
+            found[plays.name] = evaluate(
+                plays.name, runs, plays.of_run, delivery=delivery, interval=plays.interval
+            )
+        plays.tell()
     if as_json:
         write_json(environment, {arm: result.to_json() for arm, result in found.items()})
     elif show is not None:

@@ -10,12 +10,12 @@ import click
 from pmem.cli.environment import Environment
 from pmem.cli.exits import Exit, Trouble
 from pmem.cli.options import json_option
+from pmem.cli.playing import Player, model_options, player
 
 if TYPE_CHECKING:
     from pmem.core.step import Step
     from pmem.evaluation.past import Past, Spoken
     from pmem.evaluation.replay import Replayed
-    from pmem.memory.protocol import MemoryAgent
 
 #: Characters shown of an action.
 SHOWN = 120
@@ -29,15 +29,23 @@ Examples:
   pmem replay run.traj.json --delivery claude   as Claude Code could have heard it
   pmem replay steps.jsonl --step 40             the state after step 40
   pmem replay --here                            this directory's own past runs
+  pmem replay run.jsonl --model command:./me.sh --prompts-to calls
+                                                a program of yours plays the memory agent
 
 Reads pmem's own steps.jsonl, ATIF, Claude Code, Codex and Gemini CLI transcripts, mini-swe-agent
-trajectories and aider's chat history. Nothing is sent anywhere, and nothing is written unless you
-ask for it with --seed.""",
+trajectories and aider's chat history. Nothing is sent anywhere but to the model you name, and
+nothing is written unless you ask for it with --seed or --prompts-to. Stopped with Ctrl-C, the same
+command goes on from the answers in --prompts-to.""",
 )
 @click.argument("files", metavar="FILE…", nargs=-1, type=click.Path(path_type=Path))
 @click.option("--here", is_flag=True, help="This directory's own past runs.")
 @click.option("--seed", is_flag=True, help="With --here: put what was found into the bank.")
-@click.option("--arm", default="rules", metavar="ARM", help="rules (default) or scripted:FILE.")
+@click.option(
+    "--arm",
+    metavar="ARM",
+    help="rules or scripted:FILE; with a model selective, bank, always or advisor.",
+)
+@model_options
 @click.option("--step", "until", type=click.IntRange(0), metavar="N", help="Stop after step N.")
 @click.option(
     "--delivery",
@@ -50,13 +58,15 @@ ask for it with --seed.""",
 @click.pass_obj
 def replay(
     environment: Environment,
+    /,
     files: tuple[Path, ...],
     here: bool,
     seed: bool,
-    arm: str,
+    arm: str | None,
     until: int | None,
     delivery: Any,
     as_json: bool,
+    **asked: Any,
 ) -> None:
     """Replay recorded runs step by step, and show what would have been said, why and when.
 
@@ -65,29 +75,20 @@ def replay(
     if here == bool(files) or (seed and not here):
         raise click.UsageError("name recorded runs, or say --here (with --seed, if you like)")
     if here:
-        _here(environment, arm, seed=seed, as_json=as_json)
+        if asked["model"] or asked["pure"]:
+            raise click.UsageError("no model is asked over a whole past; name one recorded run")
+        _here(environment, player(environment, arm, **asked), seed=seed, as_json=as_json)
         return
+    plays = player(environment, arm, **asked)
     for path in files:
-        _file(environment, path, arm, until, delivery, as_json=as_json, one=len(files) == 1)
-
-
-def memory_of(arm: str) -> MemoryAgent:
-    """A fresh memory agent. Raises Trouble (2) for an arm that cannot be replayed."""
-    from pmem.memory.arms import memory_agent
-
-    try:
-        memory = memory_agent(arm)
-    except ValueError as error:
-        raise Trouble(str(error), code=Exit.USAGE) from None
-    if memory is None:
-        raise Trouble("the arm off says nothing", "use --arm rules", Exit.USAGE)
-    return memory
+        _file(environment, path, plays, until, delivery, as_json=as_json, one=len(files) == 1)
+    plays.tell()
 
 
 def _file(
     environment: Environment,
     path: Path,
-    arm: str,
+    plays: Player,
     until: int | None,
     delivery: Any,
     *,
@@ -107,12 +108,21 @@ def _file(
         environment.say(f"{path}: {remark}")
     if until is not None:
         recorded.steps = [step for step in recorded.steps if step.number <= until]
-    header, lines = recorded.header, recorded.lines
-    result = play(header, lines, memory_of(arm), delivery=delivery, redact=redact)
+    memory = plays.memory("" if one else path.stem, len(recorded.steps))
+    with plays.telling():
+        result = play(
+            recorded.header,
+            recorded.lines,
+            memory,
+            delivery=delivery,
+            interval=plays.interval,
+            redact=redact,
+        )
     if as_json:
         from pmem.cli.tables import write_json
 
-        write_json(environment, as_object(result), one_line=not one)
+        took = {"model": plays.taken.to_json()} if plays.taken is not None and one else {}
+        write_json(environment, {**as_object(result), **took}, one_line=not one)
         return
     told = [spoken(path.name, said, recorded.steps) for said in result.said]
     count = f"{len(recorded.steps)} steps · {len(told)} reminder{'' if len(told) == 1 else 's'}"
@@ -147,13 +157,13 @@ def as_object(result: Replayed) -> dict[str, Any]:
     }
 
 
-def _here(environment: Environment, arm: str, *, seed: bool, as_json: bool) -> None:
+def _here(environment: Environment, plays: Player, *, seed: bool, as_json: bool) -> None:
     from pmem.agents.transcripts.here import find
     from pmem.agents.transcripts.read import read
     from pmem.core.redact import redact
     from pmem.evaluation.past import Run, look_back
 
-    memory_of(arm)
+    plays.memory()
     runs = []
     for path in find(environment.cwd, environment.env):
         try:
@@ -164,7 +174,7 @@ def _here(environment: Environment, arm: str, *, seed: bool, as_json: bool) -> N
         for remark in recorded.remarks:
             environment.say(f"{path}: {remark}")
         runs.append(Run(recorded.format.split()[0].lower(), recorded.header, recorded.steps))
-    past = look_back(runs, lambda: memory_of(arm), redact)
+    past = look_back(runs, plays.memory, redact)
     if as_json:
         _here_json(environment, past)
     elif not past.sessions:

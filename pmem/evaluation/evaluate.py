@@ -84,18 +84,18 @@ class Evaluation:
 def evaluate(
     arm: str,
     runs: Sequence[Run],
-    memory: Callable[[], MemoryAgent],
+    memory: Callable[[Run], MemoryAgent],
     *,
     delivery: DeliveryModel = "ideal",
     interval: int = 5,
     window: int = 8,
     progress: Callable[[Run], None] | None = None,
 ) -> Evaluation:
-    """Replay each run with a fresh memory agent and an empty bank."""
+    """Replay each run with a memory agent of its own, which `memory` makes, and an empty bank."""
     result = Evaluation(arm, {run.id: run for run in runs})
     for run in runs:
         played = replay(
-            run.header, run.lines, memory(), delivery=delivery, interval=interval, window=window
+            run.header, run.lines, memory(run), delivery=delivery, interval=interval, window=window
         )
         result.replayed[run.id] = played
         result.counts[run.id] = count(run, played.before_steps)

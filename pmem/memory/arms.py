@@ -74,13 +74,19 @@ def arm_named(
 
 
 def memory_agent(
-    name: str, model: ChatModel | None = None, *, pure: bool = False
+    name: str,
+    model: ChatModel | None = None,
+    *,
+    pure: bool = False,
+    prompts: Path | None = None,
+    timeout: float = 60.0,
+    redact: Callable[[str], str] = str,
 ) -> MemoryAgent | None:
     """The memory agent of an arm in one piece, as a replay runs it; None for `off`.
 
-    Raises ValueError with a sentence that names the arms there are.
+    Takes and raises what `arm_named` does.
     """
-    arm = arm_named(name, model, pure=pure)
+    arm = arm_named(name, model, pure=pure, prompts=prompts, timeout=timeout, redact=redact)
     if arm.mind is None:
         return arm.reflexes
     return Together(arm.mind, arm.reflexes)
