@@ -13,14 +13,15 @@ import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from pmem.core.bank import MAX_ENTRIES, BankOp, Entry, MemoryBank
 from pmem.core.event import Observed, Proposed, UserMessage
 from pmem.core.step import Step
-from pmem.evaluation.replay import Memory
 from pmem.memory.rules import Rules
+from pmem.session.in_memory import BankInMemory, LogInMemory
 from pmem.session.outside import Channel, Outside
 from pmem.session.session import Session
 
@@ -29,7 +30,7 @@ MEASURED = 300
 RULES = "\n".join(f"- Never run `tool-{n} --force`." for n in range(30))
 
 
-class Full(Memory):
+class Full(BankInMemory):
     """A bank that stays at its limit, as the store keeps it."""
 
     def apply(self, ops: Sequence[BankOp]) -> None:
@@ -37,6 +38,16 @@ class Full(Memory):
         super().apply(ops)
         while len(self.bank.entries) > MAX_ENTRIES:
             self.bank.remove(next(iter(self.bank.entries)))
+
+
+class Forgetful(LogInMemory):
+    """A log of which nothing stays in memory, as of the one on disk."""
+
+    def step(self, step: Step) -> None:
+        """Forget it."""
+
+    def decision(self, record: dict[str, Any]) -> None:
+        """Forget it."""
 
 
 def steps(first: int, count: int) -> list[Step]:
@@ -66,7 +77,7 @@ def measure(behind: int) -> dict[str, float]:
         ]
     )
     kept = Full(bank)
-    outside = Outside(kept, kept, Rules(), rule_files=lambda: [("AGENTS.md", RULES)])
+    outside = Outside(kept, Forgetful(), Rules(), rule_files=lambda: [("AGENTS.md", RULES)])
     session = Session(outside, id="bench", project="/p", task="Make the tests pass.")
     channel = Channel("bench", can_hold=True)
     session.handle(UserMessage("Make the tests pass."), channel)
