@@ -20,7 +20,7 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from pmem.models.protocol import ModelError, Reply, Request, Trouble, Usage
+from pmem.models.protocol import ModelError, Reply, Request, ToolCall, Trouble, Usage
 
 #: An answer longer than this (bytes) is none.
 MAX_ANSWER = 4 * 1024 * 1024
@@ -138,9 +138,15 @@ def rendered(request: Request) -> str:
     for message in request.messages:
         texts = [f"<tool_response>\n{r.text}\n</tool_response>" for r in message.results]
         texts += [message.text] if message.text else []
+        texts += [_written(call) for call in message.calls]
         head = "" if message.role == "user" else "[your answer before]\n"
         parts.append(head + "\n".join(texts))
     return "\n\n".join(parts) + "\n"
+
+
+def _written(call: ToolCall) -> str:
+    told = {"name": call.name, "arguments": dict(call.arguments)}
+    return f"<tool_call>\n{json.dumps(told, ensure_ascii=False)}\n</tool_call>"
 
 
 def claude_reply(text: str) -> Reply:
