@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from pmem.cli.agreement import agreement
 from pmem.cli.environment import Environment
 from pmem.cli.exits import Exit, Trouble
 from pmem.cli.options import json_option
@@ -23,6 +24,9 @@ SHOWN = 160
 @click.group(short_help="Measure a memory agent on recorded runs.")
 def eval() -> None:
     """Measure a memory agent on recorded runs."""
+
+
+eval.add_command(agreement)
 
 
 @eval.command(

@@ -86,18 +86,27 @@ def _label(row: Mapping[str, Any]) -> Label:
     )
 
 
-def _rows(path: Path) -> list[dict[str, Any]]:
-    return list(_read(path))
+def numbered_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The objects of a file with one a line, with their line numbers.
 
-
-def _read(path: Path) -> Iterator[dict[str, Any]]:
+    Raises ValueError with a sentence naming file and line if it cannot be read.
+    """
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
         raise ValueError(f"cannot read {path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path} is not UTF-8: {error.reason}") from error
     for number, line in enumerate(text.split("\n"), start=1):
         if line.strip():
             try:
-                yield json.loads(line)
+                row = json.loads(line)
             except ValueError as error:
                 raise ValueError(f"{path}, line {number}: {error}") from error
+            if not isinstance(row, dict):
+                raise ValueError(f"{path}, line {number}: it is no object")
+            yield number, row
+
+
+def _rows(path: Path) -> list[dict[str, Any]]:
+    return [row for _, row in numbered_rows(path)]
