@@ -73,6 +73,11 @@ class Commands:
         )
         return told and not private
 
+    def starts(self) -> None:
+        """The command that was entered starts only now: it had waited for leave."""
+        if self._running is not None:
+            self._running.started, self._running.began = time.time(), time.monotonic()
+
     def ended(self, mark: Mark, *, dropped: bool = False) -> None:
         """A mark D. Without a C before it nothing is known of the command but its end.
 

@@ -166,6 +166,7 @@ class ShellStream:
         if decision is None:
             return
         if decision and self._gate is not None:
+            self._commands.starts()
             self._gate.run(self.question.number)
         self._dropped = not decision
         self._end_question()

@@ -415,3 +415,14 @@ def test_the_size_in_pixels_is_passed_on(under_pmem: Start) -> None:
     rig = under_pmem(PYTHON, "-c", program, pixels=(640, 480))
     assert rig.wait() == 0
     assert bytes(rig.output) == b"(24, 80, 640, 480)\r\n"
+
+
+def test_a_pipe_as_stdout_gets_every_byte_however_slow_its_reader(
+    bare: Start, tmp_path: Path
+) -> None:
+    command = f"{PYTHON} {HOST} -- sh -c 'stty raw; seq 100000' | (sleep 0.5; cat > out)"
+    rig = bare("sh", "-c", command, env=host_env(), cwd=tmp_path)
+    before = rig.settings
+    assert rig.wait() == 0
+    assert (tmp_path / "out").read_bytes() == b"".join(b"%d\n" % n for n in range(1, 100001))
+    assert rig.settings == before
