@@ -18,7 +18,6 @@ from pmem.agents import hook_json
 from pmem.agents.calls import Calls, Key, Lane
 from pmem.agents.excerpt import excerpt
 from pmem.agents.tool_calls import Tools
-from pmem.core.decision import to_agent
 from pmem.core.event import (
     Answer,
     Ended,
@@ -87,8 +86,7 @@ class CopilotHooks:
         """The hook's stdout; also for silence, when something waits for this result."""
         event, said = _read(payload)
         lane = _lane(said)
-        if answer.reminder is not None:
-            text = to_agent(answer.reminder)
+        if text := answer.to_agent:
             if answer.hold and event == "preToolUse":
                 self._calls.hold(_key(said), _proposed(said))
                 return _json({"permissionDecision": "deny", "permissionDecisionReason": text})

@@ -19,7 +19,6 @@ from pmem.agents.calls import Calls, Key, Lane
 from pmem.agents.claude_tools import plain
 from pmem.agents.excerpt import excerpt
 from pmem.agents.human import human_text
-from pmem.core.decision import to_agent
 from pmem.core.event import (
     Answer,
     Ended,
@@ -101,13 +100,14 @@ class GeminiHooks:
         said = hook_json.read(payload)
         event, lane = said.get("hook_event_name"), hook_json.lane(said)
         told: dict[str, Any] = {}
-        if answer.reminder is not None:
+        if answer.to_human:
             told["systemMessage"] = human_text(answer)
+        if answer.to_agent:
             if answer.hold and event == "BeforeTool":
                 self._calls.hold(_key(said), _proposed(said))
-                told |= {"decision": "deny", "reason": to_agent(answer.reminder)}
+                told |= {"decision": "deny", "reason": answer.to_agent}
             elif event == "BeforeTool" or event in CONTEXT_EVENTS:
-                self._waiting[lane].append(to_agent(answer.reminder))
+                self._waiting[lane].append(answer.to_agent)
         if event in CONTEXT_EVENTS and (waiting := self._waiting.pop(lane, None)):
             context = "\n\n".join(waiting)
             told["hookSpecificOutput"] = {"hookEventName": event, "additionalContext": context}

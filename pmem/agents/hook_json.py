@@ -9,7 +9,6 @@ from typing import Any
 
 from pmem.agents.calls import Key, Lane
 from pmem.agents.human import human_text
-from pmem.core.decision import to_agent
 from pmem.core.event import Answer
 from pmem.core.step import Action, Step
 
@@ -28,23 +27,24 @@ def read(payload: bytes) -> dict[str, Any]:
 def answer(said: Mapping[str, Any], given: Answer, context_events: Container[str]) -> bytes:
     """The hook's stdout: a line for the human, and for the model where the event allows it.
 
-    `given` holds a reminder.
+    `given` holds a reminder; what is not for one of them is left out.
     """
-    assert given.reminder is not None
     event = said.get("hook_event_name")
-    told: dict[str, Any] = {"systemMessage": human_text(given)}
+    told: dict[str, Any] = {}
+    if given.to_human:
+        told["systemMessage"] = human_text(given)
     if event == "PreToolUse" and given.hold:
         told["hookSpecificOutput"] = {
             "hookEventName": event,
             "permissionDecision": "deny",
-            "permissionDecisionReason": to_agent(given.reminder),
+            "permissionDecisionReason": given.to_agent,
         }
-    elif event in context_events:
+    elif given.to_agent and event in context_events:
         told["hookSpecificOutput"] = {
             "hookEventName": event,
-            "additionalContext": to_agent(given.reminder),
+            "additionalContext": given.to_agent,
         }
-    return json.dumps(told, ensure_ascii=False).encode("utf-8", "replace")
+    return json.dumps(told, ensure_ascii=False).encode("utf-8", "replace") if told else b""
 
 
 def lane(said: Mapping[str, Any]) -> Lane:

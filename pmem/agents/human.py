@@ -13,8 +13,11 @@ MAX_CHARS = 140
 
 
 def human_text(answer: Answer) -> str:
-    """The reminder, the entries it cites with their steps, and where to see more."""
-    if answer.reminder is None:
+    """The reminder, the entries it cites with their steps, and where to see more.
+
+    "" if the human is to be shown nothing.
+    """
+    if answer.reminder is None or not answer.to_human:
         return ""
     lines = [f"{HEADER} {answer.reminder.text}"]
     lines += [_cited(citation) for citation in answer.citations[:MAX_CITED]]

@@ -28,7 +28,6 @@ from pmem.agents.calls import Calls, Key, Lane
 from pmem.agents.excerpt import excerpt
 from pmem.agents.human import human_text
 from pmem.agents.tool_calls import Tools
-from pmem.core.decision import to_agent
 from pmem.core.event import (
     Answer,
     Ended,
@@ -87,7 +86,7 @@ class PluginEvents:
         if answer.hold:
             self._calls.hold(_key(said), self._proposed(said))
         told = {
-            "reminder": to_agent(answer.reminder),
+            "reminder": answer.to_agent,
             "hold": answer.hold,
             "banner": human_text(answer),
         }

@@ -20,7 +20,6 @@ from pmem.agents.calls import Calls, Lane
 from pmem.agents.claude_tools import plain
 from pmem.agents.excerpt import excerpt
 from pmem.agents.tool_calls import Tools
-from pmem.core.decision import to_agent
 from pmem.core.event import (
     Answer,
     Ended,
@@ -106,17 +105,17 @@ class QwenHooks:
         """The hook's stdout; also for silence, when something waits for this result."""
         said = _read(payload)
         event, lane = said.get("hook_event_name"), hook_json.lane(said)
-        if answer.reminder is not None and event == "PreToolUse":
+        if answer.to_agent and event == "PreToolUse":
             if answer.hold:
                 self._calls.hold(hook_json.key(said), _proposed(said))
                 return hook_json.answer(said, answer, CONTEXT_EVENTS)
-            self._waiting[lane].append(to_agent(answer.reminder))
+            self._waiting[lane].append(answer.to_agent)
             return b""
         if event not in CONTEXT_EVENTS:
             return b""
         waiting = self._waiting.pop(lane, [])
-        if answer.reminder is not None:
-            waiting.append(to_agent(answer.reminder))
+        if answer.to_agent:
+            waiting.append(answer.to_agent)
         if not waiting:
             return b""
         told = {"hookEventName": event, "additionalContext": "\n\n".join(waiting)}

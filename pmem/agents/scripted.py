@@ -33,7 +33,6 @@ from typing import Any
 
 from pmem.agents.human import human_text
 from pmem.agents.protocol import HookLine, Launch
-from pmem.core.decision import to_agent
 from pmem.core.event import (
     Answer,
     Ended,
@@ -84,7 +83,7 @@ class ScriptedAgent:
         if answer.reminder is None:
             return b""
         told = {
-            "reminder": to_agent(answer.reminder),
+            "reminder": answer.to_agent,
             "hold": answer.hold,
             "delivery": answer.delivery,
             "banner": human_text(answer),

@@ -123,14 +123,13 @@ class Work:
 
     def take(self, id: str, command: str, seconds: float) -> None:
         """One step: propose, ask, run, observe. What was said of it is heard in the next call."""
-        from pmem.core.decision import to_agent
         from pmem.core.event import Observed, Proposed
         from pmem.core.step import Action, Step
 
         action = Action("command", command, cwd=self.shell.cwd, call_id=id)
         answer = self.tell(Proposed(action))
-        if answer.hold and answer.reminder is not None:
-            self.result(id, f"not run yet: {to_agent(answer.reminder)}\nCall it again to run it.")
+        if answer.hold:
+            self.result(id, f"not run yet: {answer.to_agent}\nCall it again to run it.")
             self.reminder = ""
             return
         refusal = "" if self.yes else self.refused(command)
@@ -152,15 +151,15 @@ class Work:
 
     def tell(self, event: Any) -> Answer:
         """Let memory see an event; what it says is shown before the next action."""
-        from pmem.core.decision import to_agent
         from pmem.session.outside import Channel
         from pmem.session.server import banner
         from pmem.terminal.banner import render_banner
 
         answer = self.session.handle(event, Channel("agent", can_hold=True))
         drawn = banner(answer)
-        if answer.reminder is not None and drawn is not None:
-            self.reminder = to_agent(answer.reminder)
+        if answer.to_agent:
+            self.reminder = answer.to_agent
+        if drawn is not None:
             colour = self.environment.colour(self.environment.stdout)
             shown = render_banner(drawn, self.environment.columns, colour)
             self.environment.write(shown.replace("\r\n", "\n").rstrip("\n"))

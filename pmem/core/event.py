@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from pmem.core.decision import Delivery, Reminder
+from pmem.core.decision import Delivery, Reminder, to_agent
 from pmem.core.step import Action, Step
 
 
@@ -74,17 +74,35 @@ class Citation:
     steps: tuple[int, ...] = ()
 
 
+#: Who a reminder is for: the action agent, the person who looks at it, or both.
+Audience = Literal["both", "agent", "human"]
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
     """What the session answers to an event. Without a reminder: nothing at all.
 
-    `hold` means: put the proposed action back, with the reminder as the reason.
+    `hold` means: put the proposed action back, with the reminder as the reason. `delivery` is
+    None where the action agent is not to read it.
     """
 
     reminder: Reminder | None = None
     hold: bool = False
     delivery: Delivery | None = None
     citations: tuple[Citation, ...] = ()
+    audience: Audience = "both"
+
+    @property
+    def to_agent(self) -> str:
+        """What the action agent reads, "" for nothing."""
+        if self.reminder is None or self.audience == "human":
+            return ""
+        return to_agent(self.reminder)
+
+    @property
+    def to_human(self) -> bool:
+        """Whether the person at the agent is shown the reminder."""
+        return self.reminder is not None and self.audience != "agent"
 
 
 SILENT = Answer()

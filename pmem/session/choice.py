@@ -7,10 +7,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from pmem.core.decision import Decision, Reminder, Silence
+from pmem.core.event import Audience
 from pmem.core.guard import guard
 from pmem.core.moment import Moment
 from pmem.session.lane import Lane
 from pmem.session.outside import Channel
+
+#: Channels that end in a banner, and no agent.
+READ_BY_PEOPLE = frozenset({"shell", "follow"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +56,15 @@ def may_hold(lane: Lane, reminder: Reminder, moment: Moment, channel: Channel, h
     if channel.held_for is not None and reminder.reason not in channel.held_for:
         return False
     return reminder.sure or (hold == "watch" and lane.watches.may_hold(reminder, moment.proposed))
+
+
+def audience(deliver: str, channel: Channel) -> Audience | None:
+    """Who hears a reminder, by the setting `deliver`; None: nobody, it is only logged."""
+    if deliver == "both":
+        return "both"
+    if channel.name in READ_BY_PEOPLE:
+        return "human" if deliver == "human" else None
+    return "agent" if deliver == "agent" else "human" if deliver == "human" else None
 
 
 def _worth(reminder: Reminder) -> tuple[bool, bool]:

@@ -59,6 +59,7 @@ def decision_record(
             "delivery": str(answer.delivery) if answer.delivery else "none",
             "channel": channel,
             "hold": answer.hold,
+            **({"audience": answer.audience} if answer.audience != "both" else {}),
             "cited": [{"id": e.id, "content": e.content} for e in cited if e is not None],
         }
     else:

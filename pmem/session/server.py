@@ -197,8 +197,8 @@ class Server:
 
 
 def banner(answer: Answer) -> dict[str, Any] | None:
-    """An answer as the terminal's banner draws it, None for silence."""
-    if answer.reminder is None:
+    """An answer as the terminal's banner draws it, None for silence and for the agent alone."""
+    if answer.reminder is None or not answer.to_human:
         return None
     return {
         "text": answer.reminder.text,

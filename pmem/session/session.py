@@ -16,6 +16,7 @@ from pmem.core.decision import Decision, Delivery, Reminder, Silence, Trigger
 from pmem.core.event import (
     SILENT,
     Answer,
+    Audience,
     Ended,
     Event,
     Finished,
@@ -29,7 +30,7 @@ from pmem.core.moment import Given, Moment
 from pmem.core.step import Action, Step
 from pmem.core.trajectory import Trajectory
 from pmem.core.trigger import trigger
-from pmem.session.choice import choose, may_hold
+from pmem.session.choice import READ_BY_PEOPLE, audience, choose, may_hold
 from pmem.session.fold import attempt
 from pmem.session.lane import Lane
 from pmem.session.outside import Channel, Outside
@@ -294,8 +295,9 @@ class Session:
         verdict, answer = choice.verdict, SILENT
         if isinstance(verdict, Reminder):
             lane.said.add(verdict, moment)
-            if self.deliver != "none":
-                answer = self._give(lane, verdict, moment, channel, delivery)
+            who = audience(self.deliver, channel)
+            if who is not None:
+                answer = self._give(lane, verdict, moment, channel, delivery, who)
         elif choice.candidate is None and moment.proposed is not None:
             return SILENT  # a reflex without a candidate is no memory step
         self.outside.log.decision(
@@ -314,19 +316,28 @@ class Session:
         return answer
 
     def _give(
-        self, lane: Lane, reminder: Reminder, moment: Moment, channel: Channel, delivery: Delivery
+        self,
+        lane: Lane,
+        reminder: Reminder,
+        moment: Moment,
+        channel: Channel,
+        delivery: Delivery,
+        who: Audience,
     ) -> Answer:
-        held = may_hold(lane, reminder, moment, channel, self.hold)
+        heard = who != "human" or channel.name in READ_BY_PEOPLE
+        held = heard and may_hold(lane, reminder, moment, channel, self.hold)
         if held:
             lane.held.add(reminder.cause)
             delivery = Delivery.BEFORE
         self.outside.bank.cited.update(reminder.entries)
         lane.watches.spoke(reminder)
-        number = moment.last_step.number if moment.last_step else 0
-        lane.given.append(Given(number, reminder.text, str(delivery)))
+        if heard:
+            number = moment.last_step.number if moment.last_step else 0
+            lane.given.append(Given(number, reminder.text, str(delivery)))
         self.tally.reminders += 1
         self.tally.holds += held
-        return Answer(reminder, held, delivery, citations(reminder, moment.bank))
+        told = delivery if heard else None
+        return Answer(reminder, held, told, citations(reminder, moment.bank), who)
 
     # -- what it is made of -----------------------------------------------------------------
 

@@ -128,7 +128,7 @@ KNOBS: dict[str, Knob] = {
         Knob(
             "deliver",
             "both",
-            "who gets a reminder; none: it is only logged",
+            "who hears a reminder; agent: no banner; human: only a banner; none: only logged",
             allowed=("both", "agent", "human", "none"),
         ),
         Knob("pure", False, "the paper's own memory agent: every step, two calls, no watches"),
