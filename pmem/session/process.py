@@ -164,27 +164,31 @@ def serve(
         server.run(first)
     finally:
         session.close()
-        bank_file.close()
+        saved = bank_file.close()
         log.close(bank_file.path)
         thinking = session.outside.thinking
         said = thinking.notes if thinking is not None else []
         note = " ".join([*bank_file.notes[told:], *log.notes, *said])
-        link.send({"type": "summary", **summary(session, config), "note": note})
+        link.send({"type": "summary", **summary(session, config, saved=saved), "note": note})
         link.drain(1.0)
         link.close()
         prune(config.project, keep_days=config.settings.keep_days, keep_mb=config.settings.keep_mb)
 
 
-def summary(session: Any, config: SessionConfig) -> dict[str, Any]:
-    """What the end line tells; `bank` as the user would type it."""
+def summary(session: Any, config: SessionConfig, *, saved: bool) -> dict[str, Any]:
+    """What the end line tells; `bank` as the user would type it, or that it was not saved."""
     bank = config.project.dir / "bank.toml"
     shown = os.path.relpath(bank, config.cwd) if config.cwd.is_absolute() else os.fspath(bank)
     return {
         "steps": session.tally.steps,
         "reminders": session.tally.reminders,
         "new_entries": session.new_entries,
-        "bank": shown if not shown.startswith("../..") else os.fspath(bank),
+        "bank": _typed(shown, bank) if saved else "the bank is not saved",
     }
+
+
+def _typed(shown: str, bank: Path) -> str:
+    return shown if not shown.startswith("../..") else os.fspath(bank)
 
 
 def complain(state: Path, text: str) -> None:

@@ -28,6 +28,8 @@ LAST_PATIENCE = 5.0
 
 NAME = "bank.toml"
 ARCHIVE = "archive.jsonl"
+#: What is said while the file cannot be written; at the end it is true no more.
+KEPT = "what is new is kept in memory, and tried again"
 #: Operations kept for a file that cannot be written; beyond these memory is merged whole.
 MAX_QUEUE = 5000
 
@@ -136,6 +138,7 @@ class BankFile:
         """Flush for the last time, waiting longer for others; True if the file is up to date."""
         if not self._pending() or self.flush(LAST_PATIENCE):
             return True
+        self.notes = [note for note in self.notes if KEPT not in note]
         self._say(f"the last changes are not in {self.path}: {self.problem}")
         return False
 
@@ -266,7 +269,7 @@ class BankFile:
     def _fail(self, error: Exception) -> None:
         reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
         self.problem = reason
-        kept = "this session's memory is kept, and tried again"
+        kept = KEPT
         if isinstance(error, bank_toml.NewerSchema):
             kept = "the file was not touched; upgrade pmem, or use another place with --dir"
         self._say(f"{self.path} cannot be used: {reason}; {kept}")
