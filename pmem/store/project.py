@@ -26,7 +26,7 @@ GIT_IGNORE = ".gitignore"
 #: What a new pmem.toml says; every line but the first is a setting at its default.
 TEMPLATE = """\
 # pmem's settings for this project. Remove a "#" to change one; `pmem config` shows them all.
-# arm = "rules"         # "off": record nothing and say nothing
+# arm = "rules"         # "off": steps are recorded, nothing is said
 # interval = 5          # the memory agent looks every N steps
 # window = 8            # and sees the last K
 # hold = "sure"         # "sure", "watch" or "never": what may put a proposed action back, once

@@ -24,7 +24,12 @@ def dataset(tmp_path: Path) -> Path:
     (folder / "steps").mkdir(parents=True)
     (folder / "labels").mkdir()
     write(folder / "manifest.jsonl", {"id": "one", "set": "new", "n_steps": 6})
-    test: dict[str, Any] = {"kind": "command", "action": "npm test", "observation": BROKEN, "exit_code": 1}
+    test: dict[str, Any] = {
+        "kind": "command",
+        "action": "npm test",
+        "observation": BROKEN,
+        "exit_code": 1,
+    }
     look = {"kind": "command", "action": "ls", "observation": "src", "exit_code": 0}
     user = {"kind": "user", "action": "", "observation": "go on", "exit_code": None}
     lines = [{**x, "step": n} for n, x in enumerate([test, look, test, user, look, test], start=1)]
