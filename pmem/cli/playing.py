@@ -69,7 +69,6 @@ class Player:
     steps: int = 0
     at: int = 0
     taken: Taken | None = None
-    _ledger: Ledger | None = None
     _recorded: list[Recorded] = field(default_factory=list)
 
     @property
@@ -127,13 +126,13 @@ class Player:
         taken = self.taken
         if taken is None:
             return
-        usage = taken.usage
+        usage = taken.ledger.usage
         read = usage.input + usage.cache_read + usage.cache_write
         reused = sum(recorded.reused for recorded in self._recorded)
-        calls = f"{taken.calls} calls" + (f" ({reused} answered on disk)" if reused else "")
+        calls = f"{taken.ledger.calls} calls" + (f" ({reused} answered on disk)" if reused else "")
         line = f"{calls}, {read:,} tokens in, {usage.output:,} out"
-        if taken.money:
-            line += f", ${taken.money:.4f}"
+        if taken.ledger.money:
+            line += f", ${taken.ledger.money:.4f}"
         if self.prompts_to is not None:
             line += f"; prompts and answers in {self.prompts_to}"
         self.environment.say(line)
@@ -168,11 +167,10 @@ class Player:
             redact=redact,
         )
         assert isinstance(agent, Together)
-        self.taken = self.taken or Taken()
-        self._ledger = self._ledger or self._new_ledger(settings)
-        return Played(agent, self._ledger, self.taken, self._progress)
+        self.taken = self.taken or Taken(self._ledger(settings))
+        return Played(agent, self.taken, self._progress)
 
-    def _new_ledger(self, settings: Settings) -> Ledger:
+    def _ledger(self, settings: Settings) -> Ledger:
         """One for all runs of a command: it is a session to the limits."""
         from pmem.models.prices import NAME, load_prices
         from pmem.session.ledger import Ledger, Limits

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from pmem.core.bank import BankOp
 from pmem.core.decision import Decision
 from pmem.core.moment import Moment
 from pmem.memory.arms import Together
-from pmem.models.protocol import Usage
 from pmem.session.ledger import Ledger
 
 
@@ -21,22 +20,21 @@ class CannotGoOn(Exception):
 class Taken:
     """What a model took: `failed` calls counted as silence, the latest reason in `failure`."""
 
-    calls: int = 0
+    ledger: Ledger
     failed: int = 0
     failure: str = ""
-    usage: Usage = field(default_factory=Usage)
-    money: float = 0.0
 
     def to_json(self) -> dict[str, object]:
         """As `pmem replay --json` tells it."""
+        usage = self.ledger.usage
         return {
-            "calls": self.calls,
+            "calls": self.ledger.calls,
             "failed": self.failed,
-            "input": self.usage.input,
-            "output": self.usage.output,
-            "cache_read": self.usage.cache_read,
-            "cache_write": self.usage.cache_write,
-            "money": round(self.money, 6),
+            "input": usage.input,
+            "output": usage.output,
+            "cache_read": usage.cache_read,
+            "cache_write": usage.cache_write,
+            "money": round(self.ledger.money, 6),
         }
 
 
@@ -50,14 +48,12 @@ class Played:
     def __init__(
         self,
         agent: Together,
-        ledger: Ledger,
         taken: Taken,
         progress: Callable[[int, int], None] = lambda step, calls: None,
     ) -> None:
         self.agent = agent
         self.mind = agent.mind
         self.name = agent.name
-        self.ledger = ledger
         self.taken = taken
         self.progress = progress
 
@@ -77,19 +73,16 @@ class Played:
 
     def _begin(self, moment: Moment) -> None:
         last = moment.last_step
-        self.progress(last.number if last is not None else 0, self.taken.calls)
+        self.progress(last.number if last is not None else 0, self.taken.ledger.calls)
 
     def _count(self) -> None:
         exchanges = self.mind.drain()
-        before = self.ledger.money
-        self.ledger.enter(exchanges)
-        self.taken.money += self.ledger.money - before
+        ledger = self.taken.ledger
+        ledger.enter(exchanges)
         for exchange in exchanges:
-            self.taken.calls += 1
-            self.taken.usage += exchange.usage
             if exchange.error:
                 self.taken.failed += 1
                 self.taken.failure = exchange.error
-        why = self.mind.stopped or (self.ledger.spent() if exchanges else "")
+        why = self.mind.stopped or (ledger.spent() if exchanges else "")
         if why:
             raise CannotGoOn(why.replace(", rules only from here", ""))

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -99,6 +100,33 @@ def test_what_was_answered_is_not_asked_again(
             decision.pop("ms")
     assert decisions[0] == decisions[1]
     assert f"{count} calls ({count} answered on disk)" in again.err
+
+
+def test_a_person_can_play_by_way_of_two_files(
+    pmem: Call, run: Path, home: Path, tmp_path: Path
+) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "evaluation.md").read_text()
+    program = tmp_path / "by-hand.sh"
+    program.write_text(page.split("```sh\n")[1].split("```")[0].replace("sleep 1", "sleep 0.02"))
+    program.chmod(0o755)
+    question, answer = home / "asked.txt", home / "answer.txt"
+    over = threading.Event()
+
+    def person() -> None:
+        while not over.wait(0.02):
+            if question.exists() and not answer.exists():
+                answer.write_text("{}\n")
+
+    hand = threading.Thread(target=person)
+    hand.start()
+    try:
+        said = pmem("replay", str(run), "--model", f"command:{program}", "--arm", "advisor")
+    finally:
+        over.set()
+        hand.join()
+    assert said.code == 0 and "failed" not in said.err
+    assert int(said.err.split("pmem: ")[1].split(" calls")[0]) > 2
+    assert "Make the build pass." in question.read_text()
 
 
 def test_a_call_that_failed_is_silence_is_told_and_is_asked_again(
