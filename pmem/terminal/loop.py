@@ -189,12 +189,14 @@ class Relay:
             return 0
         if self._drain is not None:
             self._drain.took(len(chunk))
-        if self._stream is not None:
-            self._stream.feed(chunk)
-            self._take_typed(self._stream)
-        else:
+        if self._stream is None:
             self._modes.feed(chunk)
             self._write(chunk)
+        elif self._stream.goes_straight(chunk):
+            self._write(chunk)
+        else:
+            self._stream.feed(chunk)
+            self._take_typed(self._stream)
         return len(chunk)
 
     def _end_output(self) -> None:

@@ -50,6 +50,11 @@ class MarkParser:
         self._start = _INTRODUCER + nonce.encode("ascii") + b";"
         self._held = b""
 
+    @property
+    def between_marks(self) -> bool:
+        """Whether nothing is held back."""
+        return not self._held
+
     def feed(self, chunk: bytes) -> list[bytes | Mark]:
         """The pieces of this chunk in order; never an empty one."""
         if not self._held and b"\x1b" not in chunk:

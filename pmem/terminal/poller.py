@@ -7,6 +7,8 @@ import select
 import sys
 
 READ, WRITE = 1, 2
+_IN, _OUT = getattr(select, "POLLIN", 1), getattr(select, "POLLOUT", 4)
+_BROKEN = sum(getattr(select, name, 0) for name in ("POLLERR", "POLLHUP", "POLLNVAL"))
 
 
 class Poller:
@@ -24,10 +26,9 @@ class Poller:
             return
         if self._poll is not None:
             if events:
-                mask = (select.POLLIN if events & READ else 0) | (
-                    select.POLLOUT if events & WRITE else 0
+                self._poll.register(
+                    fd, (_IN if events & READ else 0) | (_OUT if events & WRITE else 0)
                 )
-                self._poll.register(fd, mask)
             else:
                 with contextlib.suppress(KeyError):
                     self._poll.unregister(fd)
@@ -47,12 +48,12 @@ class Poller:
         timeout = None if seconds is None else max(0, int(seconds * 1000 + 0.999))
         ready: dict[int, int] = {}
         for fd, event in self._poll.poll(timeout):
-            if event & (select.POLLERR | select.POLLHUP | select.POLLNVAL):
+            if event == _IN:
+                ready[fd] = READ
+            elif event & _BROKEN:
                 ready[fd] = self._wanted[fd]
             else:
-                ready[fd] = (READ if event & select.POLLIN else 0) | (
-                    WRITE if event & select.POLLOUT else 0
-                )
+                ready[fd] = (READ if event & _IN else 0) | (WRITE if event & _OUT else 0)
         return ready
 
     def _select(self, seconds: float | None) -> dict[int, int]:

@@ -108,6 +108,15 @@ class ShellStream:
             self._queue.append(piece)
             self._held_bytes += len(piece)
 
+    def goes_straight(self, chunk: bytes) -> bool:
+        """Take a chunk that may be shown as it is, at once: the everyday case, made quick."""
+        if self._queue or b"\x1b" in chunk or not self._parser.between_marks:
+            return False
+        self.modes.feed(chunk)
+        self._commands.output(chunk)
+        self._remember(chunk)
+        return True
+
     def finish(self) -> None:
         """The stream ended: nothing is held any more."""
         rest = self._parser.rest()
