@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -38,20 +38,21 @@ def arm_named(
     prompts: Path | None = None,
     timeout: float = 60.0,
     redact: Callable[[str], str] = str,
+    without: Collection[str] = (),
 ) -> Arm:
     """The parts of an arm: `off`, `rules`, `scripted:FILE`, and with a model `selective`, `bank`,
     `always`, `advisor`.
 
     `pure` is the paper's own form of `selective`; `prompts` a directory whose texts replace
     ours; `timeout` in seconds for one call of the model; `redact` takes secrets out of what it is
-    sent. Raises ValueError with a sentence.
+    sent; `without` names rules that are switched off. Raises ValueError with a sentence.
     """
     if name == "off":
         return Arm()
     if name == "rules":
         from pmem.memory.rules import Rules
 
-        return Arm(Rules())
+        return Arm(Rules(without=without))
     if name.startswith("scripted:"):
         from pmem.memory.scripted import load_script
 
@@ -70,7 +71,7 @@ def arm_named(
         raise ValueError(f"pure is a form of the arm selective, not of {name}")
     style = PURE if pure else STYLES[name]
     mind = ModelAgent(model, style, prompts=load_prompts(prompts), timeout=timeout, redact=redact)
-    return Arm(Rules() if name == "selective" and not pure else None, mind)
+    return Arm(Rules(without=without) if name == "selective" and not pure else None, mind)
 
 
 def memory_agent(

@@ -51,7 +51,12 @@ def playing(
     """
     arm = chosen(settings)
     if arm not in WITH_MODEL:
-        return Playing(arm_named(arm).reflexes)
+        try:
+            return Playing(arm_named(arm, without=settings.without).reflexes)
+        except ValueError as error:
+            if not settings.without:
+                raise
+            return Playing(arm_named(arm).reflexes, note=f"without: {error}; all rules are on")
     try:
         return _with_model(replace(settings, arm=arm), project, env, keep, redact)
     except ValueError as error:
@@ -104,6 +109,7 @@ def _with_model(
         prompts=own.with_name(PROMPTS) if own is not None else None,
         timeout=settings.timeout,
         redact=redact,
+        without=settings.without,
     )
     assert arm.mind is not None
     ledger = Ledger(

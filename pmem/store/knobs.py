@@ -138,6 +138,7 @@ KNOBS: dict[str, Knob] = {
         Knob("day_money", 10.0, "US dollars of all sessions in a day; 0: no limit"),
         Knob("quiet", False, "no line at the start and at the end"),
         Knob("record", False, "keep a recording of the terminal (terminal.cast)"),
+        Knob("without", (), "rules of the memory agent that are switched off, by name"),
         Knob("private", (), "globs of commands that are never recorded"),
         Knob(
             "patience", 0.0, "how long a shell waits for a banner, in seconds; 0: unfelt", least=0

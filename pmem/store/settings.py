@@ -39,6 +39,7 @@ class Settings:
     day_money: float = 10.0
     quiet: bool = False
     record: bool = False
+    without: tuple[str, ...] = ()
     private: tuple[str, ...] = ()
     patience: float = 0.0
     max_entries: int = 500

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from scene import Scene, silent, spoken
 
 from pmem.memory.rules import Rules
@@ -47,3 +48,10 @@ def test_polling_is_no_loop() -> None:
     for _ in range(2):
         scene.ran("sleep 5 && curl -s localhost/health", "error: not ready\n")
     assert silent(scene.proposes("sleep 5 && curl -s localhost/health"))
+
+
+def test_a_rule_can_be_switched_off_by_name() -> None:
+    everything, rest = Rules(), Rules(without=["loop"])
+    assert {r.name for r in everything.rules} - {r.name for r in rest.rules} == {"loop"}
+    with pytest.raises(ValueError, match="there is no rule 'lop'; there are "):
+        Rules(without=["lop"])

@@ -59,16 +59,22 @@ LADDER: tuple[Rule, ...] = (
 
 
 class Rules:
-    """The embedded memory agent. `only` switches rules on by name; all are on by default."""
+    """The embedded memory agent. `only` switches rules on by name (default: all), `without` off.
+
+    Raises ValueError for a name that no rule has.
+    """
 
     name = "rules"
 
-    def __init__(self, only: Collection[str] | None = None) -> None:
-        names = {rule.name for rule in LADDER}
-        unknown = set(only or ()) - names
+    def __init__(
+        self, only: Collection[str] | None = None, *, without: Collection[str] = ()
+    ) -> None:
+        names = [rule.name for rule in LADDER]
+        unknown = {*(only or ()), *without} - {*names}
         if unknown:
             raise ValueError(f"there is no rule {min(unknown)!r}; there are {', '.join(names)}")
-        self.rules = tuple(rule for rule in LADDER if only is None or rule.name in only)
+        wanted = {*(names if only is None else only)} - {*without}
+        self.rules = tuple(rule for rule in LADDER if rule.name in wanted)
 
     def manage(self, moment: Moment) -> Sequence[BankOp]:
         """What the rules keep of this moment, and the status."""
