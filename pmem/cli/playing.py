@@ -93,6 +93,11 @@ class Player:
             memory = memory_agent(self.arm)
         except ValueError as error:
             raise Trouble(str(error), code=Exit.USAGE) from None
+        except OSError as error:
+            why = error.strerror or type(error).__name__
+            raise Trouble(
+                f"cannot use {self.prompts_to}: {why}", "name another", Exit.USAGE
+            ) from None
         if memory is None:
             raise Trouble("the arm off says nothing", "use --arm rules", Exit.USAGE)
         return memory
@@ -109,6 +114,8 @@ class Player:
         try:
             yield
         except (KeyboardInterrupt, CannotGoOn) as end:
+            if self.settings is None:  # rules are done in a moment
+                raise
             self._clear()
             why = str(end) or "stopped by Ctrl-C"
             raise Trouble(

@@ -18,7 +18,7 @@ CALLS = "calls.jsonl"
 
 class Recorded:
     """Asks another model and writes `0001-manage-prompt.txt`, `0001-manage-answer.txt` and
-    `calls.jsonl` into a directory, which is made if need be.
+    `calls.jsonl` into a directory, which is made if need be, for its user alone.
 
     No answered call there is overwritten: the numbers go on. With `reuse` a prompt that this
     model has answered there is not asked again; `reused` counts those. Raises OSError if the
@@ -32,7 +32,7 @@ class Recorded:
         self.native_tools = model.native_tools
         self.reused = 0
         self._answers: dict[tuple[str, str], deque[Reply]] = defaultdict(deque)
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         rows = list(self._rows())
         self._n = max((row["n"] for row in rows), default=0)
         for row in rows if reuse else ():

@@ -168,6 +168,7 @@ def test_a_line_cut_off_by_a_kill_loses_nothing_else(
         (("--model", "command:claude-code"), "not asked before you say yes; add --yes"),
         (("--model", "wizard:x"), "wizard"),
         (("--model", "scripted:/nowhere.json"), "cannot read the script"),
+        (("--model", "command:true", "--prompts-to", "/dev/null"), "cannot use /dev/null"),
         (("--arm", "selective"), "needs a model"),
         (("--arm", "rules", "--model", "command:true"), "the arm rules has no model"),
         (("--arm", "bank", "--pure", "--model", "command:true"), "pure is a form of"),
