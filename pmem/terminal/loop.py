@@ -71,6 +71,7 @@ class Relay:
         self._takes_input = True
         self._last_input = b""
         self._output_ended = False
+        self._asks: tuple[bool, bool, bool, bool, int] | None = None
         self._drain: Drain | None = None
         self._hung_up = 0.0
 
@@ -86,8 +87,8 @@ class Relay:
         terminal, child = self._terminal, self._child
         terminal.enter_raw()
         self._resize()  # it may have changed while the program started
-        while not self._finished():
-            reads_last = self._drain if self._has_room() else None
+        while (self._drain is None and not self._hung_up) or not self._finished():
+            reads_last = None if self._drain is None or not self._has_room() else self._drain
             ready = self._poller.wait(self._prepare())
             if self._signals.fd in ready or self._signals.pending:
                 self._on_signals()  # first: what is typed after a signal does not overtake it
@@ -117,24 +118,34 @@ class Relay:
 
     def _prepare(self) -> float | None:
         """Say what to wait for; the seconds until something is due by time, None if nothing is."""
+        link = self._link
+        asks = (
+            self._has_room(),
+            bool(self._to_child),
+            self._takes_input and len(self._to_child) < MAX_QUEUED,
+            bool(self._to_terminal),
+            0 if link is None or link.lost else READ | WRITE if link.wants_write else READ,
+        )
+        if asks != self._asks:
+            self._ask(*asks)
+            self._asks = asks
+        return self._patience()
+
+    def _ask(self, room: bool, feeds: bool, types: bool, shows: bool, link: int) -> None:
         terminal, child, want = self._terminal, self._child, self._poller.want
         want(self._signals.fd, READ)
         if child.master is not None and not self._output_ended:
-            events = READ if self._has_room() else 0
-            want(child.master, events | WRITE if self._to_child else events)
-        events = READ if self._takes_input and len(self._to_child) < MAX_QUEUED else 0
+            want(child.master, (READ if room else 0) | (WRITE if feeds else 0))
+        events = READ if types else 0
         if terminal.input == terminal.output:
-            want(terminal.input, events | WRITE if self._to_terminal else events)
+            want(terminal.input, events | (WRITE if shows else 0))
         else:
             want(terminal.input, events)
-            want(terminal.output, WRITE if self._to_terminal else 0)
-        if self._link is not None:
-            if self._link.alive:
-                want(self._link_fd, READ | WRITE if self._link.wants_write else READ)
-            elif self._link_fd >= 0:
-                want(self._link_fd, 0)
+            want(terminal.output, WRITE if shows else 0)
+        if self._link_fd >= 0:
+            want(self._link_fd, link)
+            if not link:  # it is off, and its descriptor closed
                 self._link_fd = -1
-        return self._patience()
 
     def _patience(self) -> float | None:
         stream = self._stream
@@ -242,7 +253,7 @@ class Relay:
         shown = self._stream.take() if self._stream is not None else b""
         if shown or self._to_terminal:
             self._write(shown)
-        if self._stream is not None and not self._to_terminal:
+        if self._stream is not None and self._stream.tells_when_shown and not self._to_terminal:
             self._stream.shown()
 
     def _write(self, data: bytes) -> None:

@@ -163,6 +163,11 @@ class ShellStream:
             queue.popleft()
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
+    @property
+    def tells_when_shown(self) -> bool:
+        """Whether `shown` is waited for."""
+        return bool(self._when_shown)
+
     def shown(self) -> None:
         """All that was taken stands on the screen."""
         while self._when_shown:
