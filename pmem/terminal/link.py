@@ -1,6 +1,6 @@
 """Link: the line between the terminal process and the session process.
 
-JSON objects, one a line, in UTF-8, over a connected stream socket. Neither side may make the
+JSON objects, one a line, over a connected stream socket. Neither side may make the
 other wait: sending queues, receiving takes what is there, and a peer that is gone or has
 stopped reading turns the link off instead of holding up the terminal.
 """
@@ -74,7 +74,7 @@ class Link:
         """
         if not self.alive:
             return False
-        line = json.dumps(message, ensure_ascii=False).encode("utf-8", "surrogateescape")
+        line = json.dumps(message).encode("ascii")  # escaped, lone surrogates survive
         if len(line) >= MAX_MESSAGE:
             raise ValueError(f"a message of {len(line)} bytes is too large for the link")
         self._outgoing += line + b"\n"
@@ -170,7 +170,7 @@ class Link:
         self._incoming = rest
         for line in lines:
             try:
-                message = json.loads(line.decode("utf-8", "surrogateescape"))
+                message = json.loads(line.decode("utf-8", "replace"))
             except ValueError:
                 continue
             if isinstance(message, dict):

@@ -12,7 +12,7 @@ from pmem.terminal.link import MAX_MESSAGE, Link, pair
 
 def test_messages_arrive_whole_and_in_order() -> None:
     one, other = pair()
-    sent = [{"type": "t", "n": n, "text": "한글\n\x1b\udcff" * n} for n in range(50)]
+    sent = [{"type": "t", "n": n, "text": "한글\n\x1b\udcff\ud800" * n} for n in range(50)]
     for message in sent:
         one.send(message)
     received = []
