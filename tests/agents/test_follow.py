@@ -21,8 +21,14 @@ pytestmark = pytest.mark.slow
 PMEM = (sys.executable, "-m", "pmem")
 #: Two alike failures while somebody watches, and time to see the banner before the end.
 SCRIPT = [
-    *({"shell": "touch here; until [ -e go ]; do sleep 0.1; done"}, {"shell": "make build"}),
-    *({"shell": "make build"}, {"shell": "until [ -e seen ]; do sleep 0.1; done"}),
+    *(
+        {"shell": "touch here; for n in $(seq 600); do [ -e go ] && break; sleep 0.1; done"},
+        {"shell": "make build"},
+    ),
+    *(
+        {"shell": "make build"},
+        {"shell": "for n in $(seq 600); do [ -e seen ] && break; sleep 0.1; done"},
+    ),
     *({"shell": "make build"}, {"text": "It does not build."}),
 ]
 #: Seconds within which Claude Code sees that its settings have changed.
