@@ -11,6 +11,7 @@ from pmem.cli.environment import Environment
 from pmem.cli.exits import Exit, Trouble
 from pmem.cli.options import json_option
 from pmem.cli.playing import Player, model_options, player
+from pmem.cli.words import count
 
 if TYPE_CHECKING:
     from pmem.core.step import Step
@@ -125,8 +126,8 @@ def _file(
         write_json(environment, {**as_object(result), **took}, one_line=not one)
         return
     told = [spoken(path.name, said, recorded.steps) for said in result.said]
-    count = f"{len(recorded.steps)} steps · {len(told)} reminder{'' if len(told) == 1 else 's'}"
-    print(f"{path} · {recorded.format} · {count}", file=environment.stdout)
+    size = f"{count(len(recorded.steps), 'step')} · {count(len(told), 'reminder')}"
+    print(f"{path} · {recorded.format} · {size}", file=environment.stdout)
     _tell(environment, told)
     from pmem.cli.bank_view import show_entries
 
@@ -220,7 +221,8 @@ def _summary(environment: Environment, past: Past) -> None:
     if kept:
         rules = sum(entry.section == "knowledge" for entry in past.seeds)
         print(
-            f"\nFound for the bank: {rules} rules and facts, {kept - rules} commands that failed.",
+            f"\nFound for the bank: {count(rules, 'rule or fact', 'rules and facts')}, "
+            f"{count(kept - rules, 'command')} that failed.",
             file=environment.stdout,
         )
 
@@ -266,4 +268,5 @@ def _seed(environment: Environment, past: Past) -> None:
     with opened_bank(environment, None, change=True) as bank_file:
         fresh = [entry for entry in past.seeds if bank_file.bank.get(entry.id) is None]
         bank_file.apply([PutEntry(entry) for entry in fresh])
-    environment.say(f"{len(fresh)} new entries in {bank_file.path}; see pmem bank list")
+    entries = count(len(fresh), "new entry", "new entries")
+    environment.say(f"{entries} in {bank_file.path}; see pmem bank list")
