@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 #: Lines of an output that the table shows, from its end.
 TAIL = 3
+#: Characters of a content that the table shows on a terminal.
+MAX_CONTENT = 1000
 #: Cells of the column of ids, longer ones are wrapped.
 MAX_ID = 48
 STYLES = {"failed": "red", "succeeded": "green", "diagnosis": "yellow"}
@@ -85,7 +87,10 @@ def _cell(entry: Entry, environment: Environment) -> RenderableType:
     from rich.console import Group
 
     bound = width(environment) < UNBOUNDED
-    parts: list[RenderableType] = [text(entry.content)]
+    content = entry.content
+    if bound and len(content) > MAX_CONTENT:
+        content = f"{content[:MAX_CONTENT]}… ({len(content)} characters: pmem bank show {entry.id})"
+    parts: list[RenderableType] = [text(content)]
     if entry.when:
         parts.append(text("when " + watch_words(entry.when), "magenta"))
     if entry.output and entry.outcome != "succeeded":

@@ -392,3 +392,13 @@ def test_without_an_editor_the_way_round_is_told(kept: Path, pmem: Call) -> None
     assert "set EDITOR, or edit the file: pmem bank path" in said.err
     said = pmem("bank", "edit", env={"EDITOR": "/no/such/editor"})
     assert "cannot start /no/such/editor" in said.err
+
+
+def test_a_huge_entry_written_by_hand_does_not_flood_the_screen(pmem: Call, project: Path) -> None:
+    pmem("bank", "add", "small")
+    file = project / ".pmem" / "bank.toml"
+    file.write_text(f'{file.read_text()}\n[[knowledge]]\nid = "huge"\ncontent = "{"x" * 10**6}"\n')
+    listed = pmem("bank", "list", columns=80)
+    assert listed.code == 0
+    assert len(listed.out) < 3000
+    assert "1000000 characters: pmem bank show huge" in " ".join(listed.out.split())
