@@ -113,11 +113,11 @@ class Bench:
         }
 
 
-#: About once in forty runs one hook of an agent on its screen is never heard here, and why is not
+#: Now and then one hook of an agent on its screen is never heard here, and why is not
 #: known. The whole runs under pmem look at the same screens, and are steady.
 UNSTEADY = pytest.mark.skipif(
     "PMEM_TEST_UNSTEADY" not in os.environ,
-    reason="one event in forty runs is lost here; set PMEM_TEST_UNSTEADY to run it",
+    reason="now and then an event is lost here; set PMEM_TEST_UNSTEADY to run it",
 )
 
 
