@@ -1,0 +1,50 @@
+"""A notification by an escape sequence, only where the terminal is known to take it."""
+
+from __future__ import annotations
+
+import pytest
+
+from pmem.terminal.notify import notification, way
+
+
+@pytest.mark.parametrize(
+    ("env", "by"),
+    [
+        ({"TERM": "xterm-256color", "TERM_PROGRAM": "iTerm.app"}, "9"),
+        ({"TERM": "xterm-256color", "LC_TERMINAL": "iTerm2"}, "9"),
+        ({"TERM": "xterm-256color", "WT_SESSION": "x"}, "9"),
+        ({"TERM": "xterm-256color", "TERM_PROGRAM": "WezTerm"}, "777"),
+        ({"TERM": "xterm-kitty"}, "777"),
+        ({"TERM": "xterm-ghostty"}, "777"),
+        ({"TERM": "foot-direct"}, "777"),
+        ({"TERM": "xterm-256color"}, ""),
+        ({"TERM": "xterm-256color", "TERM_PROGRAM": "Apple_Terminal"}, ""),
+        ({"TERM": "tmux-256color", "TMUX": "/tmp/t,1,0", "LC_TERMINAL": "iTerm2"}, ""),
+        ({"TERM": "screen", "STY": "1.x", "TERM_PROGRAM": "WezTerm"}, ""),
+        ({}, ""),
+    ],
+)
+def test_a_terminal_is_told_in_the_way_it_is_known_to_take(env: dict[str, str], by: str) -> None:
+    assert way(env) == by
+    assert bool(notification("x", env)) == bool(by)
+
+
+def test_the_setting_decides_before_the_terminal() -> None:
+    iterm, unknown = {"TERM_PROGRAM": "iTerm.app"}, {"TERM": "xterm-256color"}
+    assert notification("x", iterm, "never") == b""
+    assert notification("x", iterm, "777") == b"\x1b]777;notify;pmem;x\x07"
+    assert notification("x", unknown, "9") == b"\x1b]9;pmem: x\x07"
+
+
+def test_in_tmux_what_the_setting_asks_for_is_wrapped() -> None:
+    env = {"TERM": "tmux-256color", "TMUX": "/tmp/t,1,0"}
+    assert notification("x", env, "9") == b"\x1bPtmux;\x1b\x1b]9;pmem: x\x07\x1b\\"
+
+
+def test_nothing_in_the_text_can_end_the_sequence_or_begin_another() -> None:
+    said = notification("a\x07b\x1b\\c\nd;e\x9cf " + "wörter " * 99, {"TERM": "xterm-kitty"})
+    assert said.startswith(b"\x1b]777;notify;pmem;")
+    body = said.removeprefix(b"\x1b]777;notify;pmem;").removesuffix(b"\x07").decode()
+    assert not any(ord(c) < 32 or 0x7F <= ord(c) < 0xA0 for c in body)
+    assert ";" not in body
+    assert len(body) <= 200
