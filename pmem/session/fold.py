@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import os
-
 from pmem.core.bank import RecordAttempt
 from pmem.core.data import table
 from pmem.core.history import Facts
+from pmem.core.place import place
 from pmem.core.signature import parse
 from pmem.core.step import PRIVATE, Step
 from pmem.core.text import last_lines
@@ -35,15 +34,6 @@ def attempt(step: Step, facts: Facts, *, project: str, session: str) -> RecordAt
         step=step.number,
         session=session,
     )
-
-
-def place(cwd: str, project: str) -> str:
-    """A directory as the bank writes it: relative to the project, "" for its root."""
-    if not cwd or not project or cwd == project:
-        return ""
-    if cwd.startswith(project.rstrip("/") + "/"):
-        return os.path.relpath(cwd, project)
-    return cwd
 
 
 def _only_looks(command: str) -> bool:

@@ -7,16 +7,13 @@ same ring over a recorded run.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
-from pmem.core.bank import BankOp, UpdateStatus
-from pmem.core.decision import Decision, Delivery, Reminder, Silence, Trigger
+from pmem.core.decision import Decision, Delivery, Silence, Trigger
 from pmem.core.event import (
     SILENT,
     Answer,
-    Audience,
     Ended,
     Event,
     Finished,
@@ -25,28 +22,15 @@ from pmem.core.event import (
     Started,
     UserMessage,
 )
-from pmem.core.history import Facts
-from pmem.core.moment import Given, Moment
+from pmem.core.moment import Moment
 from pmem.core.step import Action, Step
 from pmem.core.trajectory import Trajectory
 from pmem.core.trigger import trigger
-from pmem.session.choice import READ_BY_PEOPLE, audience, choose, may_hold
-from pmem.session.fold import attempt
 from pmem.session.lane import Lane
 from pmem.session.outside import Channel, Outside
-from pmem.session.private import withheld
-from pmem.session.record import citations, decision_record
-from pmem.session.thinking import Pending, silence_of, too_late, unspoken
-
-
-@dataclass
-class Tally:
-    """What the end line tells."""
-
-    steps: int = 0
-    reminders: int = 0
-    holds: int = 0
-    made: set[str] = field(default_factory=set)
+from pmem.session.scribe import Scribe, Tally
+from pmem.session.thinking import silence_of, too_late
+from pmem.session.voice import Voice
 
 
 class Session:
@@ -71,14 +55,15 @@ class Session:
         self.project = project
         self.interval = interval
         self.window = window
-        self.hold = hold
-        self.deliver = deliver
         self.task = outside.redact(task)
         self.outside = outside
-        self._has_model = outside.thinking is not None or hasattr(outside.memory, "mind")
-        self.lanes: dict[str | None, Lane] = {}
         self.tally = Tally()
-        self._next_number = first_number
+        self.scribe = Scribe(
+            outside, self.tally, session=id, project=project, first_number=first_number
+        )
+        self.voice = Voice(outside, self.scribe, hold=hold, deliver=deliver)
+        self.lanes: dict[str | None, Lane] = {}
+        self._has_model = outside.thinking is not None or hasattr(outside.memory, "mind")
 
     def handle(self, event: Event, channel: Channel) -> Answer:
         """Take one event in and say what to answer: at most one reminder, mostly nothing."""
@@ -86,7 +71,7 @@ class Session:
         self.take_thoughts()
         match event:
             case Proposed(action, agent_id):
-                return self._proposed(self._lane(agent_id), self._clean_action(action), channel)
+                return self._proposed(self._lane(agent_id), self.scribe.cleaned(action), channel)
             case Observed(step):
                 return self._observed(self._lane(step.agent_id), step, channel)
             case UserMessage(text, agent_id):
@@ -109,14 +94,14 @@ class Session:
         thinking = self.outside.thinking
         for pending in thinking.collect() if thinking is not None else ():
             if pending.thought.ops:
-                self._apply(pending.thought.ops)
+                self.scribe.apply(pending.thought.ops)
             lane = self.lanes.get(pending.thought.lane)
             why = silence_of(pending.thought) or ("" if lane else "its trajectory has ended")
             if why or lane is None:
-                self._unspoken(pending, why)
+                self.voice.drop(pending, why)
                 continue
             if lane.pending is not None:
-                self._unspoken(lane.pending, "a newer one took its place")
+                self.voice.drop(lane.pending, "a newer one took its place")
             lane.pending = pending
 
     def close(self) -> None:
@@ -128,7 +113,7 @@ class Session:
     @property
     def steps_known(self) -> int:
         """How many steps are numbered so far, those of a resumed conversation among them."""
-        return self._next_number - 1
+        return self.scribe.next_number - 1
 
     @property
     def new_entries(self) -> int:
@@ -142,82 +127,25 @@ class Session:
         if action.kind == "command" and self.outside.is_private(action.text):
             return SILENT
         moment = self._moment(lane, Trigger.PROPOSED, action)
-        fired = lane.watches.proposed(action, moment)
-        candidates: list[Decision] = [f.reminder for f in fired]
+        candidates: list[Decision] = [f.reminder for f in lane.watches.proposed(action, moment)]
         if self.outside.memory is not None:
             candidates.append(self.outside.memory.decide(moment))
-        return self._deliver(lane, moment, candidates, channel, Delivery.WITH_RESULT)
+        return self.voice.say(lane, moment, candidates, channel, Delivery.WITH_RESULT)
 
     def _observed(self, lane: Lane, step: Step, channel: Channel) -> Answer:
         self._open(lane)
-        if step.kind == "command" and self.outside.is_private(step.action):
-            step = withheld(step)
-        return self._take_in(lane, self._numbered(step), channel)
-
-    def _said_by_user(self, lane: Lane, text: str, channel: Channel) -> Answer:
-        if not self.task:
-            self.task = lane.trajectory.task = self.outside.redact(text)
-            self.outside.log.describe(task=self.task)
-        self._open(lane)
-        step = Step(0, "user", "", text, agent_id=lane.agent_id, started=self.outside.clock())
-        return self._take_in(lane, self._numbered(step), channel)
-
-    def _catch_up(self, lane: Lane, past: Sequence[Step]) -> None:
-        """Take in what was done before pmem was there; nothing is said to that.
-
-        What an earlier session recorded is in the bank already.
-        """
-        spoken = [step.observation for step in past if step.kind == "user"]
-        if not self.task and spoken:
-            self.task = lane.trajectory.task = self.outside.redact(spoken[0])
-            self.outside.log.describe(task=self.task)
-        self._open(lane)
-        known = self.outside.recorded([step.call_id for step in past if step.call_id])
-        for step in past:
-            if step.kind == "command" and self.outside.is_private(step.action):
-                step = withheld(step)
-            step = self._numbered(step)
-            facts = self._record(lane, step)
-            lane.watches.observed(step, facts, self._moment(lane, Trigger.INTERVAL))
-            if step.call_id not in known:
-                self._fold(step, facts)
-        if self.outside.memory is not None:
-            self._keep(self.outside.memory.manage(self._moment(lane, Trigger.USER_MESSAGE)))
-
-    def _compacted(self, lane: Lane, channel: Channel) -> Answer:
-        """The agent goes on from a summary: what it must not lose is told, once a compaction."""
-        self._open(lane)
-        lane.compaction = "" if lane.compaction == "due" else "told"
-        return self._deliver(
-            lane,
-            self._moment(lane, Trigger.COMPACTION),
-            self._digest(self._moment(lane, Trigger.COMPACTION)),
-            channel,
-            Delivery.BEFORE,
-        )
-
-    def _digest(self, moment: Moment) -> list[Decision]:
-        return [self.outside.memory.decide(moment)] if self.outside.memory is not None else []
-
-    def _record(self, lane: Lane, step: Step) -> Facts:
-        facts = lane.history.observe(step)
-        lane.trajectory.append(step)
-        self.outside.log.step(step)
-        return facts
-
-    def _take_in(self, lane: Lane, step: Step, channel: Channel) -> Answer:
+        step = self.scribe.numbered(step)
         repeated = step.kind == "command" and bool(lane.history.attempts(step.proposed))
         first = not lane.trajectory.recent
-        facts = self._record(lane, step)
+        facts = self.scribe.record(lane, step)
         self.tally.steps += 1
-        self._fold(step, facts)
+        self.scribe.fold(step, facts)
         pulled = trigger(facts, first=first, repeated=repeated, interval=self.interval)
         moment = self._moment(lane, pulled or Trigger.INTERVAL)
-        candidates: list[Decision] = [
-            f.reminder for f in lane.watches.observed(step, facts, moment)
-        ]
-        if pulled is not None and self.outside.memory is not None:
-            candidates.append(self._ask(moment))
+        fired = lane.watches.observed(step, facts, moment)
+        candidates: list[Decision] = [f.reminder for f in fired]
+        if pulled is not None:
+            candidates += self._ask(moment)
         candidates += self._think(lane, moment, channel, asks=pulled is not None)
         if step.kind == "compaction":  # the digest goes where the agent reads it: with `Started`,
             lane.compaction = "" if lane.compaction == "told" else "due"
@@ -225,33 +153,59 @@ class Session:
         if lane.compaction == "due":  # or with the next event, where there is none
             lane.compaction = ""
             candidates[:0] = self._digest(replace(moment, trigger=Trigger.COMPACTION))
-        return self._deliver(lane, moment, candidates, channel, Delivery.BEFORE)
+        return self.voice.say(lane, moment, candidates, channel, Delivery.BEFORE)
+
+    def _said_by_user(self, lane: Lane, text: str, channel: Channel) -> Answer:
+        self._learn_task(lane, text)
+        step = Step(0, "user", "", text, agent_id=lane.agent_id, started=self.outside.clock())
+        return self._observed(lane, step, channel)
 
     def _finished(self, lane: Lane, message: str, channel: Channel) -> Answer:
         self._open(lane)
         moment = replace(self._moment(lane, Trigger.FINISH), message=self.outside.redact(message))
         candidates: list[Decision] = [f.reminder for f in lane.watches.finish(moment)]
-        if self.outside.memory is not None:
-            candidates.append(self._ask(moment))
+        candidates += self._ask(moment)
         candidates += self._think(lane, moment, channel, asks=True)
-        return self._deliver(lane, moment, candidates, channel, Delivery.LATE)
+        return self.voice.say(lane, moment, candidates, channel, Delivery.LATE)
 
-    def _ask(self, moment: Moment) -> Decision:
+    def _compacted(self, lane: Lane, channel: Channel) -> Answer:
+        """The agent goes on from a summary: what it must not lose is told, once a compaction."""
+        self._open(lane)
+        lane.compaction = "" if lane.compaction == "due" else "told"
+        moment = self._moment(lane, Trigger.COMPACTION)
+        return self.voice.say(lane, moment, self._digest(moment), channel, Delivery.BEFORE)
+
+    def _catch_up(self, lane: Lane, past: Sequence[Step]) -> None:
+        """Take in what was done before pmem was there; nothing is said to that.
+
+        What an earlier session recorded is in the bank already.
+        """
+        self._learn_task(lane, next((s.observation for s in past if s.kind == "user"), ""))
+        self._open(lane)
+        known = self.outside.recorded([step.call_id for step in past if step.call_id])
+        for step in map(self.scribe.numbered, past):
+            facts = self.scribe.record(lane, step)
+            lane.watches.observed(step, facts, self._moment(lane, Trigger.INTERVAL))
+            if step.call_id not in known:
+                self.scribe.fold(step, facts)
+        if self.outside.memory is not None:
+            self.scribe.keep(self.outside.memory.manage(self._moment(lane, Trigger.USER_MESSAGE)))
+
+    # -- who is asked -----------------------------------------------------------------------
+
+    def _ask(self, moment: Moment) -> list[Decision]:
         """Both phases of the paper: the bank is managed before anything is decided."""
         memory = self.outside.memory
-        assert memory is not None
-        self._keep(memory.manage(moment))
+        if memory is None:
+            return []
+        self.scribe.keep(memory.manage(moment))
         decision = memory.decide(replace(moment, bank=self.outside.bank.bank))
         if isinstance(decision, Silence):
-            self._keep(decision.ops)
-        return decision
+            self.scribe.keep(decision.ops)
+        return [decision]
 
-    def _keep(self, ops: Sequence[BankOp]) -> None:
-        """Apply what the reflexes keep; the status is the model's where there is one."""
-        if self.outside.thinking is not None:
-            ops = [op for op in ops if not isinstance(op, UpdateStatus)]
-        if ops:
-            self._apply(ops)
+    def _digest(self, moment: Moment) -> list[Decision]:
+        return [self.outside.memory.decide(moment)] if self.outside.memory is not None else []
 
     def _think(
         self, lane: Lane, moment: Moment, channel: Channel, *, asks: bool
@@ -268,83 +222,12 @@ class Session:
             return ()
         why = too_late(lane.pending, moment, self.window)
         if why:
-            self._unspoken(lane.pending, f"too late: {why}")
+            self.voice.drop(lane.pending, f"too late: {why}")
             lane.pending = None
             return ()
         return (lane.pending.thought.decision,)
 
-    def _unspoken(self, pending: Pending, why: str) -> None:
-        self.outside.log.decision(
-            unspoken(pending, why, before_step=self._next_number, now=self.outside.clock())
-        )
-
-    def _deliver(
-        self,
-        lane: Lane,
-        moment: Moment,
-        candidates: Sequence[Decision],
-        channel: Channel,
-        delivery: Delivery,
-    ) -> Answer:
-        """Let the best candidate through the guard; one step gets at most one reminder."""
-        if not candidates:
-            return SILENT
-        began = time.perf_counter()
-        quiet = self.outside.quiet()
-        choice = choose(candidates, moment, lane, lambda r: quiet.refuses(r, self.id))
-        verdict, answer = choice.verdict, SILENT
-        if isinstance(verdict, Reminder):
-            lane.said.add(verdict, moment)
-            who = audience(self.deliver, channel)
-            if who is not None:
-                answer = self._give(lane, verdict, moment, channel, delivery, who)
-        elif choice.candidate is None and moment.proposed is not None:
-            return SILENT  # a reflex without a candidate is no memory step
-        self.outside.log.decision(
-            decision_record(
-                moment,
-                choice.candidate,
-                verdict,
-                answer,
-                channel=channel.name,
-                before_step=self._next_number,
-                now=self.outside.clock(),
-                milliseconds=(time.perf_counter() - began) * 1000,
-                cost=choice.cost,
-            )
-        )
-        return answer
-
-    def _give(
-        self,
-        lane: Lane,
-        reminder: Reminder,
-        moment: Moment,
-        channel: Channel,
-        delivery: Delivery,
-        who: Audience,
-    ) -> Answer:
-        heard = who != "human" or channel.name in READ_BY_PEOPLE
-        held = heard and may_hold(lane, reminder, moment, channel, self.hold)
-        if held:
-            lane.held.add(reminder.cause)
-            delivery = Delivery.BEFORE
-        self.outside.bank.cited.update(reminder.entries)
-        lane.watches.spoke(reminder)
-        if heard:
-            number = moment.last_step.number if moment.last_step else 0
-            lane.given.append(Given(number, reminder.text, str(delivery)))
-        self.tally.reminders += 1
-        self.tally.holds += held
-        told = delivery if heard else None
-        return Answer(reminder, held, told, citations(reminder, moment.bank), who)
-
-    # -- what it is made of -----------------------------------------------------------------
-
-    def _apply(self, ops: Sequence[BankOp]) -> None:
-        known = set(self.outside.bank.bank.entries)
-        self.outside.bank.apply(ops)
-        self.tally.made |= self.outside.bank.bank.entries.keys() - known
+    # -- what they are asked with -----------------------------------------------------------
 
     def _lane(self, agent_id: str | None) -> Lane:
         lane = self.lanes.get(agent_id)
@@ -353,14 +236,19 @@ class Session:
             lane.watches.arm(self.outside.bank.bank)
         return lane
 
+    def _learn_task(self, lane: Lane, text: str) -> None:
+        """The user's first words are the task, unless one was given."""
+        if text and not self.task:
+            self.task = lane.trajectory.task = self.outside.redact(text)
+            self.outside.log.describe(task=self.task)
+
     def _open(self, lane: Lane) -> None:
         """Step 0: the task and the rule files are read before the first action."""
         if lane.opened:
             return
         lane.opened = True
-        if self.outside.memory is None:
-            return
-        self._keep(self.outside.memory.manage(self._moment(lane, Trigger.FIRST_STEP)))
+        if self.outside.memory is not None:
+            self.scribe.keep(self.outside.memory.manage(self._moment(lane, Trigger.FIRST_STEP)))
 
     def _moment(self, lane: Lane, why: Trigger, proposed: Action | None = None) -> Moment:
         return Moment(
@@ -378,26 +266,3 @@ class Session:
             given=tuple(lane.given),
             watches=lane.watches.states(self.project) if self._has_model else {},
         )
-
-    def _numbered(self, step: Step) -> Step:
-        number = self._next_number
-        self._next_number += 1
-        redact = self.outside.redact
-        return replace(
-            step,
-            number=number,
-            action=redact(step.action),
-            observation=redact(step.observation),
-            thought=redact(step.thought),
-            started=self.outside.clock() - (step.seconds or 0.0)
-            if step.started is None
-            else step.started,
-        )
-
-    def _clean_action(self, action: Action) -> Action:
-        return replace(action, text=self.outside.redact(action.text))
-
-    def _fold(self, step: Step, facts: Facts) -> None:
-        op = attempt(step, facts, project=self.project, session=self.id)
-        if op is not None:
-            self._apply([op])

@@ -9,10 +9,10 @@ from pmem.core.bank import MemoryBank, RecordAttempt
 from pmem.core.decision import Decision, Reminder, Trigger
 from pmem.core.history import History
 from pmem.core.moment import Changed, Moment
+from pmem.core.place import place
 from pmem.core.step import Action, Step
 from pmem.core.trajectory import Trajectory
 from pmem.memory.rules import Rules
-from pmem.memory.rules.places import place
 
 PROJECT = "/home/kim/shop"
 

@@ -16,12 +16,13 @@ from pmem.core.decision import Reminder, Trigger
 from pmem.core.effect import Effect
 from pmem.core.history import Facts
 from pmem.core.moment import Moment
+from pmem.core.place import place
 from pmem.core.signature import parse
 from pmem.core.step import Action
 from pmem.memory.rules.causes import STOPPED, WRONG_CALL, kind
 from pmem.memory.rules.ids import entry_id
 from pmem.memory.rules.phrases import phrase, quoted, steps, task_language
-from pmem.memory.rules.places import attempts_entry, place
+from pmem.memory.rules.places import attempts_entry
 from pmem.memory.rules.rule import Rule
 from pmem.memory.rules.runs import moved_on, told, why
 

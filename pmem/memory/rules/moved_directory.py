@@ -7,9 +7,10 @@ import re
 from pmem.core.decision import Reminder
 from pmem.core.history import Facts
 from pmem.core.moment import Moment
+from pmem.core.place import place
 from pmem.core.step import Step
 from pmem.memory.rules.phrases import phrase, quoted, steps, task_language
-from pmem.memory.rules.places import attempts_entry, place
+from pmem.memory.rules.places import attempts_entry
 from pmem.memory.rules.recent import back
 from pmem.memory.rules.rule import Rule
 

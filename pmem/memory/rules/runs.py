@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from pmem.core.history import Facts
 from pmem.core.moment import Moment
+from pmem.core.place import place
 from pmem.memory.rules.phrases import phrase, quoted
-from pmem.memory.rules.places import place
 
 #: A failure line is quoted up to this many characters.
 MAX_WHY = 110

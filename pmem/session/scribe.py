@@ -1,0 +1,83 @@
+"""Scribe: a step is numbered, cleaned of secrets, and written down: history, log, bank."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from pmem.core.bank import BankOp, UpdateStatus
+from pmem.core.history import Facts
+from pmem.core.step import Action, Step
+from pmem.session.fold import attempt
+from pmem.session.lane import Lane
+from pmem.session.outside import Outside
+from pmem.session.private import withheld
+
+
+@dataclass
+class Tally:
+    """What the end line tells."""
+
+    steps: int = 0
+    reminders: int = 0
+    holds: int = 0
+    made: set[str] = field(default_factory=set)
+
+
+class Scribe:
+    """Writes for one session. `next_number` is the number the next step gets."""
+
+    def __init__(
+        self, outside: Outside, tally: Tally, *, session: str, project: str, first_number: int
+    ) -> None:
+        self.outside = outside
+        self.tally = tally
+        self.session = session
+        self.project = project
+        self.next_number = first_number
+
+    def cleaned(self, action: Action) -> Action:
+        """The action without secrets."""
+        return replace(action, text=self.outside.redact(action.text))
+
+    def numbered(self, step: Step) -> Step:
+        """The step with the next number, without secrets; a private one without its words."""
+        if step.kind == "command" and self.outside.is_private(step.action):
+            step = withheld(step)
+        number = self.next_number
+        self.next_number += 1
+        redact, now = self.outside.redact, self.outside.clock()
+        return replace(
+            step,
+            number=number,
+            action=redact(step.action),
+            observation=redact(step.observation),
+            thought=redact(step.thought),
+            started=now - (step.seconds or 0.0) if step.started is None else step.started,
+        )
+
+    def record(self, lane: Lane, step: Step) -> Facts:
+        """Put a numbered step into its lane and the log."""
+        facts = lane.history.observe(step)
+        lane.trajectory.append(step)
+        self.outside.log.step(step)
+        return facts
+
+    def fold(self, step: Step, facts: Facts) -> None:
+        """Fold a finished command into the bank."""
+        op = attempt(step, facts, project=self.project, session=self.session)
+        if op is not None:
+            self.apply([op])
+
+    def keep(self, ops: Sequence[BankOp]) -> None:
+        """Apply what the reflexes keep; the status is the model's where there is one."""
+        if self.outside.thinking is not None:
+            ops = [op for op in ops if not isinstance(op, UpdateStatus)]
+        if ops:
+            self.apply(ops)
+
+    def apply(self, ops: Sequence[BankOp]) -> None:
+        """Carry operations out on the bank; entries that are new are this session's."""
+        known = set(self.outside.bank.bank.entries)
+        self.outside.bank.apply(ops)
+        self.tally.made |= self.outside.bank.bank.entries.keys() - known

@@ -1,0 +1,93 @@
+"""Voice: what is proposed to be said passes the guard, goes to who hears it, and is recorded."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+from pmem.core.decision import Decision, Delivery, Reminder
+from pmem.core.event import SILENT, Answer, Audience
+from pmem.core.moment import Given, Moment
+from pmem.session.choice import READ_BY_PEOPLE, audience, choose, may_hold
+from pmem.session.lane import Lane
+from pmem.session.outside import Channel, Outside
+from pmem.session.record import citations, decision_record
+from pmem.session.scribe import Scribe
+from pmem.session.thinking import Pending, unspoken
+
+
+class Voice:
+    """Speaks for one session; `hold` and `deliver` are the settings of these names."""
+
+    def __init__(self, outside: Outside, scribe: Scribe, *, hold: str, deliver: str) -> None:
+        self.outside = outside
+        self.scribe = scribe
+        self.hold = hold
+        self.deliver = deliver
+
+    def say(
+        self,
+        lane: Lane,
+        moment: Moment,
+        candidates: Sequence[Decision],
+        channel: Channel,
+        delivery: Delivery,
+    ) -> Answer:
+        """Let the best candidate through the guard; one step gets at most one reminder."""
+        if not candidates:
+            return SILENT
+        began = time.perf_counter()
+        quiet = self.outside.quiet()
+        choice = choose(candidates, moment, lane, lambda r: quiet.refuses(r, self.scribe.session))
+        verdict, answer = choice.verdict, SILENT
+        if isinstance(verdict, Reminder):
+            lane.said.add(verdict, moment)
+            who = audience(self.deliver, channel)
+            if who is not None:
+                answer = self._give(lane, verdict, moment, channel, delivery, who)
+        elif choice.candidate is None and moment.proposed is not None:
+            return SILENT  # a reflex without a candidate is no memory step
+        self.outside.log.decision(
+            decision_record(
+                moment,
+                choice.candidate,
+                verdict,
+                answer,
+                channel=channel.name,
+                before_step=self.scribe.next_number,
+                now=self.outside.clock(),
+                milliseconds=(time.perf_counter() - began) * 1000,
+                cost=choice.cost,
+            )
+        )
+        return answer
+
+    def drop(self, pending: Pending, why: str) -> None:
+        """Record what a model came to and is not said."""
+        self.outside.log.decision(
+            unspoken(pending, why, before_step=self.scribe.next_number, now=self.outside.clock())
+        )
+
+    def _give(
+        self,
+        lane: Lane,
+        reminder: Reminder,
+        moment: Moment,
+        channel: Channel,
+        delivery: Delivery,
+        who: Audience,
+    ) -> Answer:
+        heard = who != "human" or channel.name in READ_BY_PEOPLE
+        held = heard and may_hold(lane, reminder, moment, channel, self.hold)
+        if held:
+            lane.held.add(reminder.cause)
+            delivery = Delivery.BEFORE
+        self.outside.bank.cited.update(reminder.entries)
+        lane.watches.spoke(reminder)
+        if heard:
+            number = moment.last_step.number if moment.last_step else 0
+            lane.given.append(Given(number, reminder.text, str(delivery)))
+        self.scribe.tally.reminders += 1
+        self.scribe.tally.holds += held
+        told = delivery if heard else None
+        return Answer(reminder, held, told, citations(reminder, moment.bank), who)
