@@ -98,18 +98,24 @@ class SessionLog:
     def close(self, bank: str | Path | None = None) -> None:
         """End the log, with a copy of the bank file beside it if there is one.
 
-        A session in which nothing happened leaves no log.
+        A session in which nothing happened leaves no log, unless something else is kept there.
         """
         with self._telling():
             if bank is not None and not self._empty:
                 with contextlib.suppress(FileNotFoundError):
                     content, _ = files.read_file(bank)
                     files.write_file(self.dir / "bank.toml", content, sync=False)
+            if self._empty and self._holds_more():
+                self._begin(self._file(STEPS))
+                self._empty = False
         for fd in self._open.values():
             os.close(fd)
         self._open.clear()
         if self._empty:
             self._remove()
+
+    def _holds_more(self) -> bool:
+        return any(path.name != STEPS for path in self.dir.iterdir())
 
     def _remove(self) -> None:
         steps = self.dir / STEPS

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import stat
+import time
 from pathlib import Path
 from typing import Any
 
@@ -77,6 +78,51 @@ def test_a_secret_is_taken_out_also_where_a_burst_cuts_it(tmp_path: Path) -> Non
         recorder.close()
         assert TOKEN[8:] not in path.read_text()
         assert "token: ghp_" in shown(path) and shown(path).endswith("after")
+
+
+def test_a_secret_echoed_key_by_key_is_taken_out_and_every_key_has_its_time(
+    tmp_path: Path,
+) -> None:
+    recorder = CastRecorder(tmp_path / "a.cast", {})
+    recorder.resize(Size())
+    typed = f"export T={TOKEN}"
+    for key in typed:
+        recorder.output(key.encode())
+    recorder.output(b"\r\necho on")
+    recorder.resize(Size(30, 90))
+    recorder.close()
+    _, rest = events(tmp_path / "a.cast")
+    assert TOKEN[8:] not in shown(tmp_path / "a.cast")
+    assert [text for _, _, text in rest[:9]] == list(typed[:9])
+    assert [(kind, text) for _, kind, text in rest[-2:]] == [("o", "echo on"), ("r", "90x30")]
+    times = [t for t, _, _ in rest]
+    assert times == sorted(times)
+
+
+def test_what_comes_piece_by_piece_keeps_its_times(tmp_path: Path) -> None:
+    recorder = CastRecorder(tmp_path / "a.cast", {})
+    recorder.resize(Size())
+    recorder.output(b"x" * 300 + b" working")
+    time.sleep(0.05)
+    recorder.output(b" done\r\n")
+    recorder.close()
+    (first, _, one), (second, _, other) = events(tmp_path / "a.cast")[1]
+    assert (one[-8:], other) == (" working", " done\r\n")
+    assert second - first >= 0.05
+
+
+@given(st.lists(st.text(st.sampled_from("ab \x1b\n"), max_size=900), max_size=12))
+def test_whatever_the_chunks_all_of_it_is_recorded_in_order(chunks: list[str]) -> None:
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as directory:
+        path = Path(directory) / "a.cast"
+        recorder = CastRecorder(path, {})
+        recorder.resize(Size())
+        for chunk in chunks:
+            recorder.output(chunk.encode())
+        recorder.close()
+        assert shown(path) == "".join(chunks)
 
 
 def test_a_full_disk_ends_the_recording_and_nothing_else() -> None:
