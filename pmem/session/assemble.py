@@ -26,7 +26,7 @@ def assemble(config: SessionConfig, env: Mapping[str, str]) -> tuple[Session, Ba
     """A session on this project's files, ready for its first event."""
     project, settings = config.project, config.settings
     bank_file = BankFile(project, max_entries=settings.max_entries)
-    session_id = new_session_id(time.time(), config.agent, project.state)
+    session_id = config.id or new_session_id(time.time(), config.agent, project.state)
     log = SessionLog(
         project.state,
         session_id,

@@ -30,7 +30,8 @@ from pmem.terminal.link import Link
 class SessionConfig:
     """What a session is started with.
 
-    `agent` is a name for the session's id and its log; `tells` says that events are to come.
+    `agent` is a name for the session's id and its log; `tells` says that events are to come. An
+    `id` is one that is claimed already.
     """
 
     project: Project
@@ -40,6 +41,7 @@ class SessionConfig:
     cwd: Path = Path()
     task: str = ""
     tells: bool = True
+    id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +159,7 @@ def serve(
             "type": "ready",
             "memory": session.name,
             "entries": len(bank_file.bank.entries),
+            "log": os.fspath(log.dir),
             "note": " ".join(bank_file.notes),
         }
     )
