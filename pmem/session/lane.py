@@ -31,6 +31,8 @@ class Lane:
     #: Causes for which an action was put back: the same action proposed again goes through.
     held: set[str] = field(default_factory=set)
     opened: bool = False
+    #: An agent that was started inside the session: its task is its own.
+    guest: bool = False
     #: The digest after a compaction: "due" until the agent can be told, "told" until the summary.
     compaction: str = ""
     #: What the agent was reminded of last.

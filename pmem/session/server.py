@@ -11,7 +11,9 @@ from collections.abc import Callable
 from typing import Any
 
 from pmem.agents import registry
+from pmem.agents.protocol import AgentAdapter
 from pmem.core.event import SILENT, Answer
+from pmem.session.guests import as_guest
 from pmem.session.leash import Leash
 from pmem.session.outside import Channel
 from pmem.session.peer import same_user
@@ -28,6 +30,8 @@ CLIENT_LIMIT = 2.0
 LEASH_LOOK = 0.5
 #: First word of the wire; a client of another version is not answered.
 WIRE = b"pmem1"
+#: In the place of an agent's name: asks whether there is a session; the answer is the same word.
+HELLO = b"hello"
 
 
 class Server:
@@ -57,6 +61,7 @@ class Server:
         self.clients: dict[socket.socket, tuple[bytearray, float]] = {}
         self.selector = selectors.DefaultSelector()
         self.running = True
+        self.adapters: dict[str, AgentAdapter] = {}
         self.thinking = session.outside.thinking
         if self.thinking is not None:
             self.thinking.given_up = lambda: link.ending
@@ -175,18 +180,32 @@ class Server:
         words = head.split(b" ")
         if len(words) != 3 or words[0] != WIRE or not hmac.compare_digest(words[1], self.token):
             return b""
-        adapter = registry.get(words[2].decode("ascii", "replace"))
-        if adapter is None:
+        token, _, guest = words[1].partition(b"@")
+        if not hmac.compare_digest(token, self.token):
             return b""
+        name = guest.decode("ascii", "replace")
+        if name:
+            self.session.guests.heard(name, time.time())
+        if words[2] == HELLO:
+            return HELLO
+        adapter = self._adapter(words[2].decode("ascii", "replace"), name)
         channel = Channel(f"hook:{adapter.name}", can_hold=adapter.can_hold)
         answer = SILENT
         for event in adapter.events(payload):
-            latest = self.session.handle(event, channel)
+            latest = self.session.handle(as_guest(event, name) if name else event, channel)
             answer = latest if latest.reminder is not None else answer
         return adapter.answer(payload, answer)
 
     def _drop_slow_clients(self) -> None:
         now = time.monotonic()
+    def _adapter(self, agent: str, guest: str) -> AgentAdapter:
+        """The adapter of an agent; a guest's own one, since it remembers what it was told."""
+        if not guest:
+            return registry.get(agent)
+        if guest not in self.adapters:
+            self.adapters[guest] = type(registry.get(agent))()
+        return self.adapters[guest]
+
         for client in [c for c, (_, limit) in self.clients.items() if now > limit]:
             self._drop(client)
 

@@ -24,9 +24,9 @@ from pmem.core.event import (
 )
 from pmem.core.moment import Moment
 from pmem.core.step import Action, Step
-from pmem.core.trajectory import Trajectory
 from pmem.core.trigger import trigger
 from pmem.session.lane import Lane
+from pmem.session.guests import Guests
 from pmem.session.outside import Channel, Outside
 from pmem.session.scribe import Scribe, Tally
 from pmem.session.thinking import silence_of, too_late
@@ -64,6 +64,7 @@ class Session:
         self.voice = Voice(outside, self.scribe, hold=hold, deliver=deliver)
         self.lanes: dict[str | None, Lane] = {}
         self._has_model = outside.thinking is not None or hasattr(outside.memory, "mind")
+        self.guests = Guests()
 
     def handle(self, event: Event, channel: Channel) -> Answer:
         """Take one event in and say what to answer: at most one reminder, mostly nothing."""
@@ -232,14 +233,17 @@ class Session:
     def _lane(self, agent_id: str | None) -> Lane:
         lane = self.lanes.get(agent_id)
         if lane is None:
-            lane = self.lanes[agent_id] = Lane(agent_id, Trajectory(task=self.task))
+            lane = self.lanes[agent_id] = self.guests.lane(agent_id, self.task, self._lane)
             lane.watches.arm(self.outside.bank.bank)
         return lane
 
     def _learn_task(self, lane: Lane, text: str) -> None:
         """The user's first words are the task, unless one was given."""
-        if text and not self.task:
-            self.task = lane.trajectory.task = self.outside.redact(text)
+        if not text or (lane.trajectory.task if lane.guest else self.task):
+            return
+        lane.trajectory.task = self.outside.redact(text)
+        if not lane.guest:
+            self.task = lane.trajectory.task
             self.outside.log.describe(task=self.task)
 
     def _open(self, lane: Lane) -> None:
@@ -253,7 +257,7 @@ class Session:
     def _moment(self, lane: Lane, why: Trigger, proposed: Action | None = None) -> Moment:
         return Moment(
             trigger=why,
-            task=self.task,
+            task=lane.trajectory.task if lane.guest else self.task,
             window=lane.trajectory.window(self.window * (3 if why is Trigger.COMPACTION else 1)),
             bank=self.outside.bank.bank,
             history=lane.history,

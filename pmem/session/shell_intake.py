@@ -19,6 +19,8 @@ def take(session: Session, message: dict[str, Any]) -> Answer:
     event = to_event(message)
     if event is None:
         return SILENT
+    if isinstance(event, Observed):
+        event = Observed(session.guests.without_screen(event.step))
     can_hold = bool(message.get("can_hold"))
     return session.handle(event, Channel("shell", can_hold, HELD_IN_A_SHELL))
 
