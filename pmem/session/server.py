@@ -178,7 +178,7 @@ class Server:
         """The bytes for the hook's stdout; b"" for silence and for anything not understood."""
         head, _, payload = request.partition(b"\n")
         words = head.split(b" ")
-        if len(words) != 3 or words[0] != WIRE or not hmac.compare_digest(words[1], self.token):
+        if len(words) != 3 or words[0] != WIRE:
             return b""
         token, _, guest = words[1].partition(b"@")
         if not hmac.compare_digest(token, self.token):
@@ -196,8 +196,6 @@ class Server:
             answer = latest if latest.reminder is not None else answer
         return adapter.answer(payload, answer)
 
-    def _drop_slow_clients(self) -> None:
-        now = time.monotonic()
     def _adapter(self, agent: str, guest: str) -> AgentAdapter:
         """The adapter of an agent; a guest's own one, since it remembers what it was told."""
         if not guest:
@@ -206,6 +204,8 @@ class Server:
             self.adapters[guest] = type(registry.get(agent))()
         return self.adapters[guest]
 
+    def _drop_slow_clients(self) -> None:
+        now = time.monotonic()
         for client in [c for c, (_, limit) in self.clients.items() if now > limit]:
             self._drop(client)
 

@@ -27,6 +27,7 @@ from pmem.core.step import Action, Step
 from pmem.core.trigger import trigger
 from pmem.session.lane import Lane
 from pmem.session.guests import Guests
+from pmem.session.lane import Lane
 from pmem.session.outside import Channel, Outside
 from pmem.session.scribe import Scribe, Tally
 from pmem.session.thinking import silence_of, too_late
