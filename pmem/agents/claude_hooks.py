@@ -21,6 +21,7 @@ from pmem.agents.claude_tools import COMMANDS, action, observation, plain
 from pmem.agents.excerpt import excerpt, file_tail
 from pmem.core.event import (
     Answer,
+    Compacting,
     Ended,
     Event,
     Finished,
@@ -36,7 +37,8 @@ TOOL_EVENTS = ("PreToolUse", "PostToolUse", "PostToolUseFailure")
 #: is left out: it tells nothing, and would stand in front of everything in `stream-json`.
 EVENTS = {
     **dict.fromkeys(TOOL_EVENTS, "*"),
-    **dict.fromkeys(("PostToolBatch", "UserPromptSubmit", "PostCompact", "Stop", "SessionEnd"), ""),
+    **dict.fromkeys(("PostToolBatch", "UserPromptSubmit", "Stop", "SessionEnd"), ""),
+    **dict.fromkeys(("PreCompact", "PostCompact"), ""),
     "SessionStart": "resume|clear|compact",
 }
 #: Events whose answer may carry text to the model. Stop is none: it would run on for ever.
@@ -96,6 +98,8 @@ class ClaudeHooks:
                 how = said.get("source")
                 known = ("resume", "clear", "compact")
                 return [Started(how if how in known else "startup", agent, past)]
+            case "PreCompact":
+                return [Compacting(agent)]
             case "PostCompact":
                 summary = excerpt(str(said.get("compact_summary") or ""))
                 return [Observed(Step(0, "compaction", COMPACTED, summary, agent_id=agent))]

@@ -16,7 +16,16 @@ from pmem.agents import codex_rollout, hook_json
 from pmem.agents.calls import Calls
 from pmem.agents.claude_tools import action, plain
 from pmem.agents.excerpt import excerpt
-from pmem.core.event import Answer, Event, Finished, Observed, Proposed, Started, UserMessage
+from pmem.core.event import (
+    Answer,
+    Compacting,
+    Event,
+    Finished,
+    Observed,
+    Proposed,
+    Started,
+    UserMessage,
+)
 from pmem.core.step import Action, Step
 
 #: The events pmem listens to, each with its matcher ("" for one that takes none).
@@ -25,6 +34,7 @@ EVENTS = {
     "PostToolUse": "*",
     "UserPromptSubmit": "",
     "SessionStart": "resume|clear|compact",
+    "PreCompact": "",
     "PostCompact": "",
     "Interrupt": "",
     "Stop": "",
@@ -60,6 +70,8 @@ class CodexHooks:
             case "SessionStart":
                 how = said.get("source")
                 return [Started(how if how in ("resume", "clear", "compact") else "startup", agent)]
+            case "PreCompact":
+                return [Compacting(agent)]
             case "PostCompact":
                 what = "[the conversation was compacted; the agent goes on from this summary]"
                 seen = excerpt(codex_rollout.summary(_transcript(said)))

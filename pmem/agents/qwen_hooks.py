@@ -22,6 +22,7 @@ from pmem.agents.excerpt import excerpt
 from pmem.agents.tool_calls import Tools
 from pmem.core.event import (
     Answer,
+    Compacting,
     Ended,
     Event,
     Finished,
@@ -35,8 +36,8 @@ from pmem.core.step import Action, Step
 #: The events pmem listens to, each with its matcher ("" for one that takes none).
 EVENTS = {
     **dict.fromkeys(("PreToolUse", "PostToolUse", "PostToolUseFailure"), "*"),
-    **dict.fromkeys(("PostToolBatch", "UserPromptSubmit", "SessionStart", "PostCompact"), ""),
-    **dict.fromkeys(("Stop", "SessionEnd"), ""),
+    **dict.fromkeys(("PostToolBatch", "UserPromptSubmit", "SessionStart"), ""),
+    **dict.fromkeys(("PreCompact", "PostCompact", "Stop", "SessionEnd"), ""),
 }
 #: Events whose answer reaches the model.
 CONTEXT_EVENTS = frozenset(
@@ -90,6 +91,8 @@ class QwenHooks:
             case "SessionStart":
                 how = said.get("source")
                 return [Started(how if how in ("resume", "clear", "compact") else "startup", agent)]
+            case "PreCompact":
+                return [Compacting(agent)]
             case "PostCompact":
                 what = "[the conversation was compacted; the agent goes on from this summary]"
                 summary = excerpt(str(said.get("compact_summary") or ""))

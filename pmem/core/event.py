@@ -50,6 +50,13 @@ class Observed:
 
 
 @dataclass(frozen=True, slots=True)
+class Compacting:
+    """The agent's context is about to be replaced by a summary. Nothing is answered to it."""
+
+    agent_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Finished:
     """The agent ends its turn; `message` is its closing text where the agent tells it."""
 
@@ -62,7 +69,7 @@ class Ended:
     """The agent's session is over."""
 
 
-Event = Started | UserMessage | Proposed | Observed | Finished | Ended
+Event = Started | UserMessage | Proposed | Observed | Compacting | Finished | Ended
 
 
 @dataclass(frozen=True, slots=True)

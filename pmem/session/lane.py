@@ -35,6 +35,8 @@ class Lane:
     guest: bool = False
     #: The digest after a compaction: "due" until the agent can be told, "told" until the summary.
     compaction: str = ""
+    #: Whether phase 1 has run over what the compaction to come will drop.
+    kept: bool = False
     #: What the agent was reminded of last.
     given: deque[Given] = field(default_factory=lambda: deque(maxlen=MAX_GIVEN))
     #: What a model came to and has not been said yet.

@@ -14,6 +14,7 @@ from pmem.core.decision import Decision, Delivery, Silence, Trigger
 from pmem.core.event import (
     SILENT,
     Answer,
+    Compacting,
     Ended,
     Event,
     Finished,
@@ -78,6 +79,8 @@ class Session:
                 return self._observed(self._lane(step.agent_id), step, channel)
             case UserMessage(text, agent_id):
                 return self._said_by_user(self._lane(agent_id), text, channel)
+            case Compacting(agent_id):
+                return self._compacting(self._lane(agent_id), channel)
             case Finished(message, agent_id):
                 return self._finished(self._lane(agent_id), message, channel)
             case Started(how, agent_id, past):
@@ -148,9 +151,11 @@ class Session:
         candidates: list[Decision] = [f.reminder for f in fired]
         if pulled is not None:
             candidates += self._ask(moment)
-        candidates += self._think(lane, moment, channel, asks=pulled is not None)
+        asks = pulled is not None and not (step.kind == "compaction" and lane.kept)
+        candidates += self._think(lane, moment, channel, asks=asks)
         if step.kind == "compaction":  # the digest goes where the agent reads it: with `Started`,
             lane.compaction = "" if lane.compaction == "told" else "due"
+            lane.kept = False
             return SILENT
         if lane.compaction == "due":  # or with the next event, where there is none
             lane.compaction = ""
@@ -169,6 +174,16 @@ class Session:
         candidates += self._ask(moment)
         candidates += self._think(lane, moment, channel, asks=True)
         return self.voice.say(lane, moment, candidates, channel, Delivery.LATE)
+
+    def _compacting(self, lane: Lane, channel: Channel) -> Answer:
+        """Phase 1 runs over what is about to be lost; the agent hears nothing of it now."""
+        self._open(lane)
+        lane.kept = True
+        moment = self._moment(lane, Trigger.COMPACTION)
+        if self.outside.memory is not None:
+            self.scribe.keep(self.outside.memory.manage(moment))
+        self._think(lane, moment, channel, asks=True)
+        return SILENT
 
     def _compacted(self, lane: Lane, channel: Channel) -> Answer:
         """The agent goes on from a summary: what it must not lose is told, once a compaction."""

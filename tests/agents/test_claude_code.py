@@ -19,6 +19,7 @@ from pmem.core.decision import HEADER
 from pmem.core.event import (
     SILENT,
     Answer,
+    Compacting,
     Ended,
     Event,
     Finished,
@@ -171,6 +172,8 @@ def test_a_compaction_is_told_with_its_summary(
     assert starts == ["resume", "compact"]
     assert session.steps[-1].kind == "compaction"
     assert session.steps[-1].observation
+    kinds = [type(event) for event in session.events]
+    assert kinds.index(Compacting) < kinds.index(Observed, kinds.index(Compacting))
 
 
 def test_hooks_of_the_users_own_run_as_often_as_without_pmem(

@@ -14,6 +14,7 @@ from pmem.core.event import (
     SILENT,
     Answer,
     Citation,
+    Compacting,
     Ended,
     Event,
     Finished,
@@ -248,7 +249,8 @@ def test_the_conversation_opens_goes_on_and_ends(hooks: ClaudeHooks) -> None:
     assert hooks.events(payload("SomethingNew", tool_name=3)) == []
 
 
-def test_a_compaction_is_a_step_with_its_summary(hooks: ClaudeHooks) -> None:
+def test_a_compaction_is_told_before_and_is_a_step_with_its_summary(hooks: ClaudeHooks) -> None:
+    assert hooks.events(payload("PreCompact", trigger="auto")) == [Compacting()]
     step = the_step(hooks.events(payload("PostCompact", compact_summary="we built it")))
     assert (step.kind, step.observation) == ("compaction", "we built it")
 

@@ -10,7 +10,16 @@ import pytest
 
 from pmem.agents.codex_hooks import CodexHooks
 from pmem.core.decision import HEADER, Reminder
-from pmem.core.event import Answer, Event, Finished, Observed, Proposed, Started, UserMessage
+from pmem.core.event import (
+    Answer,
+    Compacting,
+    Event,
+    Finished,
+    Observed,
+    Proposed,
+    Started,
+    UserMessage,
+)
 from pmem.core.step import Action, Step
 
 ANSWER = Answer(Reminder("make failed twice alike.", ("make",), "r", "c"))
@@ -128,6 +137,7 @@ def test_a_held_command_is_no_step(hooks: CodexHooks) -> None:
 def test_the_conversation_opens_is_compacted_and_goes_on(hooks: CodexHooks, tmp_path: Path) -> None:
     for source in ("startup", "resume", "clear", "compact"):
         assert hooks.events(payload("SessionStart", source=source)) == [Started(source)]  # type: ignore[arg-type]
+    assert hooks.events(payload("PreCompact", trigger="auto")) == [Compacting()]
     file = tmp_path / "r"
     file.write_text(json.dumps({"type": "compacted", "payload": {"message": "we built"}}) + "\n")
     step = the_step(hooks.events(payload("PostCompact", transcript_path=str(file))))

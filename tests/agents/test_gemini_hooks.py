@@ -12,6 +12,7 @@ from pmem.core.decision import HEADER, Reminder
 from pmem.core.event import (
     SILENT,
     Answer,
+    Compacting,
     Ended,
     Event,
     Finished,
@@ -126,6 +127,13 @@ def test_the_conversation_opens_goes_on_and_ends(hooks: GeminiHooks) -> None:
     assert hooks.events(payload("AfterAgent", prompt_response="ok")) == [Finished("ok")]
     assert hooks.events(payload("SessionEnd", reason="clear")) == []
     assert hooks.events(payload("SessionEnd", reason="exit")) == [Ended()]
+
+
+def test_only_the_users_own_compression_is_one(hooks: GeminiHooks) -> None:
+    assert hooks.events(payload("PreCompress", trigger="auto")) == []
+    before, after = hooks.events(payload("PreCompress", trigger="manual"))
+    assert before == Compacting()
+    assert isinstance(after, Observed) and after.step.kind == "compaction"
 
 
 def test_a_reminder_at_a_proposal_waits_for_the_next_result_and_is_told_once(

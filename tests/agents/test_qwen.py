@@ -12,7 +12,16 @@ from pmem.agents.protocol import HookLine
 from pmem.agents.qwen_code import VARIABLE, QwenCode
 from pmem.agents.qwen_hooks import EVENTS, QwenHooks
 from pmem.core.decision import HEADER, Reminder
-from pmem.core.event import SILENT, Answer, Event, Finished, Observed, Proposed, UserMessage
+from pmem.core.event import (
+    SILENT,
+    Answer,
+    Compacting,
+    Event,
+    Finished,
+    Observed,
+    Proposed,
+    UserMessage,
+)
 from pmem.core.step import Action, Step
 
 ANSWER = Answer(Reminder("make failed twice alike.", ("make",), "r", "c"))
@@ -94,6 +103,12 @@ def test_edits_and_looks_are_told_as_such(hooks: QwenHooks) -> None:
     assert isinstance(look, Proposed)
     assert (look.action.kind, look.action.text) == ("read", "read_file /p/a")
     assert the_step(hooks.events(payload("PostToolUseFailure", **call, error="no"))).is_error
+
+
+def test_a_compaction_is_told_before_and_after(hooks: QwenHooks) -> None:
+    assert hooks.events(payload("PreCompact", trigger="auto")) == [Compacting()]
+    step = the_step(hooks.events(payload("PostCompact", compact_summary="we built it")))
+    assert (step.kind, step.observation) == ("compaction", "we built it")
 
 
 def test_only_the_users_own_words_are_a_message(hooks: QwenHooks) -> None:

@@ -6,9 +6,11 @@ import threading
 from collections.abc import Sequence
 from typing import Any
 
+import pytest
+
 from pmem.core.bank import BankOp, MemoryBank
 from pmem.core.decision import Delivery, Reminder
-from pmem.core.event import Answer, Finished, Observed, Proposed, UserMessage
+from pmem.core.event import Answer, Compacting, Finished, Observed, Proposed, UserMessage
 from pmem.core.step import Action, Step
 from pmem.memory.model import STYLES, ModelAgent, Style
 from pmem.memory.rules import Rules
@@ -366,6 +368,33 @@ def test_at_the_end_of_a_turn_only_the_bank_is_kept_where_nobody_waits() -> None
     ring.settle()
     ring.session.take_thoughts()
     assert [r.phase for r in model.requests] == ["manage"]
+    assert "db" in ring.kept.bank.entries
+
+
+SUMMARY = Step(0, "compaction", "[compacted]", "The build was tried.")
+
+
+@pytest.mark.parametrize("told", [True, False])
+def test_over_what_a_compaction_drops_phase_1_runs_once(told: bool) -> None:
+    model = Gated(WRITES, NOTHING)
+    ring = Ring(model)
+    ring.ran("ls", "Makefile")
+    model.let(2)
+    ring.settle()
+    if told:
+        assert ring.session.handle(Compacting(), HOOK) == Answer()
+        model.arrived.acquire()
+    ring.session.handle(Observed(SUMMARY), HOOK)
+    model.let(9)
+    ring.settle()
+    asked = [r for r in model.requests if "about to be replaced" in r.messages[1].text]
+    assert [r.phase for r in asked] == ["manage"]
+    assert ("The build was tried." in asked[0].messages[1].text) is not told
+
+
+def test_in_sync_mode_a_compaction_waits_for_what_is_to_be_kept() -> None:
+    ring = Ring(ScriptedModel([WRITES, NOTHING]), sync=True)
+    assert ring.session.handle(Compacting(), HOOK) == Answer()
     assert "db" in ring.kept.bank.entries
 
 
