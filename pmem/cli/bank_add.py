@@ -11,6 +11,7 @@ from pmem.cli.environment import Environment
 from pmem.cli.options import directory_option
 from pmem.cli.project import opened_bank
 from pmem.core.bank import MemoryBank, SaveKnowledge, normal_id
+from pmem.core.redact import redact
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -91,10 +92,13 @@ def add(
             param_hint="TEXT",
         )
     when = watch_table(watch)
+    given, text = text, redact(text)
     with opened_bank(environment, directory, change=True) as bank_file:
         name = _named(id) if id else free_id(bank_file.bank, text)
         known = bank_file.bank.get(name)
         bank_file.apply([SaveKnowledge(name, text, tags, source="user", when=when)])
+    if text != given:
+        environment.say("a value that looks like a secret was taken out of the text")
     environment.say(f"{'updated' if known else 'remembered'} {name}")
 
 

@@ -7,7 +7,8 @@ stay: `ghp_…[redacted 40]`. Hashes, ids, names and prose stay as they are.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -23,6 +24,8 @@ _SHORTEST_TOKEN = 16
 #: A placeholder or a reference is no longer than this.
 _LONGEST_NAME = 200
 
+_MARK = re.compile(r"(…\[redacted \d+\]|\[private\])")
+_SHOWN = re.compile(r"[\w.:/-]{0,24}…\[redacted \d+\]|\[private\]")
 _PRIVATE_TAG = re.compile(r"<(/?)private>", re.IGNORECASE)
 _DIGIT, _LETTER = re.compile(r"\d"), re.compile(r"[^\W\d_]")
 _HUMP = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
@@ -69,6 +72,53 @@ def redact(text: str) -> str:
             at = secret.end
         text = "".join(parts) + text[at:]
     return text
+
+
+def redactor(patterns: Sequence[str]) -> Callable[[str], str]:
+    """`redact`, and after it a user's own regular expressions: what they match goes, or only
+    their group `secret` where they have one.
+
+    Raises ValueError naming an expression that cannot be used.
+    """
+    own: list[re.Pattern[str]] = []
+    for pattern in patterns:
+        try:
+            own.append(re.compile(pattern))
+        except (re.error, RecursionError, OverflowError) as error:
+            raise ValueError(f"secrets: {pattern!r} is no regular expression: {error}") from None
+        if own[-1].match(""):
+            raise ValueError(f"secrets: {pattern!r} would match everywhere")
+
+    def redacted(text: str) -> str:
+        text = redact(text)
+        for pattern in own:
+            # What stands in a mark is ours: an expression for numbers must not eat its length.
+            pieces = _MARK.split(text)
+            pieces[::2] = [pattern.sub(_own_mark, piece) for piece in pieces[::2]]
+            text = "".join(pieces)
+        return text
+
+    return redacted if own else redact
+
+
+def _own_mark(m: re.Match[str]) -> str:
+    start, end = m.span("secret") if m.groupdict().get("secret") else m.span()
+    if start == end:
+        return m[0]
+    mark = f"…[redacted {end - start}]"
+    return m.string[m.start() : start] + mark + m.string[end : m.end()]
+
+
+def findings(text: str, redacted: Callable[[str], str] = redact) -> list[str]:
+    """What would be taken out of a text, as it would then stand there: `ghp_…[redacted 40]`.
+
+    Marks that stand in it already are none. A private span counts as one.
+    """
+    left = redacted(text)
+    if left == text:
+        return []
+    before = Counter(_SHOWN.findall(text))
+    return list((Counter(_SHOWN.findall(left)) - before).elements())
 
 
 def _without_private(text: str) -> str:

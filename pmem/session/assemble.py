@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from pmem import __version__
-from pmem.core.redact import redact
+from pmem.core.redact import redactor
 from pmem.session.arm import playing
 from pmem.session.changes import changed_since
 from pmem.session.outside import Outside
@@ -25,6 +25,7 @@ from pmem.store.session_log import SessionLog, new_session_id
 def assemble(config: SessionConfig, env: Mapping[str, str]) -> tuple[Session, BankFile, SessionLog]:
     """A session on this project's files, ready for its first event."""
     project, settings = config.project, config.settings
+    redact = redactor(settings.secrets)
     bank_file = BankFile(project, max_entries=settings.max_entries)
     session_id = config.id or new_session_id(time.time(), config.agent, project.state)
     log = SessionLog(

@@ -29,7 +29,8 @@ class Knob:
 
     `allowed` lists the only values of a string, `least` is the smallest number. `runs` marks
     those that name a program, an endpoint or spend money: a project's pmem.toml may set them
-    only if it is trusted.
+    only if it is trusted, and so those that can keep it busy without end. `accepts` looks at a
+    string, or at each one of a list.
     """
 
     name: str
@@ -48,7 +49,9 @@ class Knob:
                 return value
         elif isinstance(self.default, tuple):
             items = [value] if isinstance(value, str) else value
-            if isinstance(items, (list, tuple)) and all(isinstance(i, str) for i in items):
+            if isinstance(items, (list, tuple)) and all(
+                isinstance(i, str) and (self.accepts is None or self.accepts(i)) for i in items
+            ):
                 return tuple(items)
         elif isinstance(self.default, str):
             if isinstance(value, str) and self._takes(value):
@@ -65,7 +68,7 @@ class Knob:
             if text.lower() in ON | OFF:
                 return text.lower() in ON
         elif isinstance(self.default, tuple):
-            return tuple(part.strip() for part in text.split(",") if part.strip())
+            return self.check([part.strip() for part in text.split(",") if part.strip()])
         elif isinstance(self.default, str):
             return self.check(text)
         else:
@@ -98,6 +101,26 @@ class Knob:
         if self.allowed:
             return value in self.allowed
         return not value or self.accepts is None or self.accepts(value)
+
+
+def _is_glob(text: str) -> bool:
+    from pmem.core.glob import compile_glob
+
+    try:
+        compile_glob(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_expression(text: str) -> bool:
+    from pmem.core.redact import redactor
+
+    try:
+        redactor([text])
+    except ValueError:
+        return False
+    return True
 
 
 ARMS = ("off", "rules", "selective", "bank", "always", "advisor", "mem0")
@@ -139,7 +162,21 @@ KNOBS: dict[str, Knob] = {
         Knob("quiet", False, "no line at the start and at the end"),
         Knob("record", False, "keep a recording of the terminal (terminal.cast)"),
         Knob("without", (), "rules of the memory agent that are switched off, by name"),
-        Knob("private", (), "globs of commands that are never recorded"),
+        Knob(
+            "private",
+            (),
+            "globs of commands that are never recorded",
+            accepts=_is_glob,
+            form='a list of globs, as in ["op *"]',
+        ),
+        Knob(
+            "secrets",
+            (),
+            "regular expressions of what is taken out besides known secrets",
+            runs=True,
+            accepts=_is_expression,
+            form='a list of regular expressions, as in ["EMP-[0-9]{6}"]',
+        ),
         Knob(
             "patience", 0.0, "how long a shell waits for a banner, in seconds; 0: unfelt", least=0
         ),

@@ -41,6 +41,7 @@ class Settings:
     record: bool = False
     without: tuple[str, ...] = ()
     private: tuple[str, ...] = ()
+    secrets: tuple[str, ...] = ()
     patience: float = 0.0
     max_entries: int = 500
     keep_days: int = 90

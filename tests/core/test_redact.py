@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pmem.core.redact import PRIVATE, redact
+from pmem.core.redact import PRIVATE, findings, redact, redactor
 
 LETTERS = string.ascii_letters + string.digits
 LOWER = string.ascii_lowercase + string.digits
@@ -396,3 +396,25 @@ def test_hostile_repetition_ends(unit: str) -> None:
 def test_marks_are_what_readers_can_search_for() -> None:
     left = redact("\n".join(line for line, _ in PLACES.values()))
     assert len(re.findall(r"…\[redacted \d+\]", left)) >= len(PLACES)
+
+
+def test_a_users_own_expression_takes_what_it_matches_or_its_group() -> None:
+    mine = redactor([r"EMP-\d{6}", r"pin (?P<secret>\d{4})", r"\d{5}"])
+    assert mine("EMP-123456, pin 1234") == "…[redacted 10], pin …[redacted 4]"
+    assert mine(mine("EMP-123456 12345")) == mine("EMP-123456 12345")
+    token = "ghp_" + made(LETTERS, 36)
+    assert mine(token) == "ghp_…[redacted 40]"
+    assert redactor([]) is redact
+
+
+@pytest.mark.parametrize("pattern", ["(", "a*", "", "(?P<secret>x)?", "x" * 3 + "{99999999999}"])
+def test_an_expression_that_cannot_be_used_is_told(pattern: str) -> None:
+    with pytest.raises(ValueError, match=r"^secrets: "):
+        redactor([pattern])
+
+
+def test_what_is_found_is_shown_without_its_value() -> None:
+    token = "ghp_" + made(LETTERS, 36)
+    told = findings(f"a {token} b <private>c</private> DB_PASSWORD={PW} x-…[redacted 9]")
+    assert told == ["ghp_…[redacted 40]", "[private]", f"…[redacted {len(PW)}]"]
+    assert findings("commit " + SHA1) == []
