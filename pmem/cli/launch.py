@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pmem.cli.environment import Environment
 from pmem.cli.exits import Exit, Trouble
+from pmem.cli.join import ACTIVE, around, join, under_memory
 from pmem.cli.options import StartOptions, read_task
 from pmem.cli.program import become, find_program
 from pmem.cli.project import project_of, settings_of
@@ -17,8 +18,6 @@ from pmem.cli.project import project_of, settings_of
 if TYPE_CHECKING:
     from pmem.session.process import Running, SessionConfig
 
-#: Set in everything that runs under memory: a pmem inside adds nothing.
-ACTIVE = "PMEM_ACTIVE"
 #: Values of PMEM that switch everything off.
 OFF = frozenset({"off", "0", "no", "false"})
 #: How much longer than the model a hook waits in sync mode, in seconds.
@@ -73,6 +72,12 @@ def launch(
 
     agent = agent or registry.known(command[0])
     command = located(environment, command, agent)
+    session = around(environment.env)
+    if agent != "generic" and session is not None and not wanted_off(environment):
+        for name in options.flags().keys() - {"quiet"}:
+            environment.say(f"it joins the session around it; --{name} has no effect on that")
+        patience = max(patience, waiting(environment, options))
+        return join(environment, session, command, agent, patience)
     if switched_off(environment, command[0], options):
         become(command, environment.env, environment.cwd)
     if agent == "generic":
@@ -163,13 +168,18 @@ def launch_shell(environment: Environment, name: str | None, options: StartOptio
 
 def switched_off(environment: Environment, name: str, options: StartOptions) -> bool:
     """Whether memory is off for this run, or on already around it (which is said)."""
-    if environment.env.get("PMEM", "").strip().lower() in OFF:
+    if wanted_off(environment):
         return True
-    if environment.env.get(ACTIVE):
+    if under_memory(environment.env):
         if not options.quiet:
             environment.say(f"already under memory here; {Path(name).name} runs as it is")
         return True
     return False
+
+
+def wanted_off(environment: Environment) -> bool:
+    """Whether the user has switched everything off by PMEM."""
+    return environment.env.get("PMEM", "").strip().lower() in OFF
 
 
 def start(environment: Environment, options: StartOptions, program: Program) -> int:

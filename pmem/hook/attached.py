@@ -218,10 +218,11 @@ def main(argv: "list[str]") -> None:
     limit(SECONDS * 10)  # the agent may take its time to write
     payload = read_all(0)
     limit(SECONDS)
-    if "PMEM_SOCK" in os.environ:  # typed in a shell under pmem: its session is the one
-        known = os.environ["PMEM_SOCK"], os.environ["PMEM_TOKEN"]
-        answer = ask(*known, agent, payload, SECONDS)
-    else:
+    try:  # typed in a shell under pmem, it is a guest of that session
+        token = os.environ["PMEM_TOKEN"].partition("@")[0]
+        guest = f"{agent}-{agent_process(parent, agent)}"
+        answer = ask(os.environ["PMEM_SOCK"], f"{token}@{guest}", agent, payload, SECONDS)
+    except (KeyError, FileNotFoundError, ConnectionRefusedError):
         answer = deliver(agent, parent, payload)
     limit(0)
     while answer:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import stat
 import subprocess
@@ -132,3 +133,36 @@ def test_a_directory_that_was_deleted_stops_nothing(project: Path) -> None:
     gone.mkdir()
     done = subprocess.run(["sh", "-c", command], cwd=gone, capture_output=True, text=True)
     assert (done.returncode, done.stdout) == (0, "hi\n")
+
+
+def test_an_agent_inside_a_session_joins_it(project: Path, tmp_path: Path) -> None:
+    """Two of them, one in the other, and one that is started as ever."""
+    agent = tmp_path / "bin" / "pmem-scripted-agent"
+    agent.parent.mkdir()
+    agent.write_text(
+        "#!/bin/sh\n"
+        'printf \'{"event": "observed", "step": {"kind": "command", '
+        f'"action": "make %s", "observation": "", "exit_code": 2}}}}\' "$1" | sh -c "$PMEM_HOOK"\n'
+        f'[ $# = 1 ] || {{ shift; {sys.executable} -m pmem run pmem-scripted-agent "$@"; }}\n'
+        "exit 5\n"
+    )
+    agent.chmod(agent.stat().st_mode | stat.S_IXUSR)
+    env = {"PATH": f"{agent.parent}:{os.environ['PATH']}"}
+    inner = f"{sys.executable} -m pmem run pmem-scripted-agent one two; echo $?"
+    done = run("run", "--", "sh", "-c", inner, cwd=project, env=env)
+    assert (done.stdout, done.stderr) == ("5\n", "")
+    steps = [json.loads(line) for line in run("log", "--json", cwd=project).stdout.splitlines()]
+    assert [step["action"] for step in steps] == ["make one", "make two"]
+    lanes = {step["agent_id"] for step in steps}
+    assert len(lanes) == 2
+    assert all(lane.startswith("scripted-") for lane in lanes)
+
+
+def test_what_outlives_its_session_starts_one_of_its_own(project: Path) -> None:
+    """As the shells of a tmux that was started under pmem."""
+    left = run("run", "--", "sh", "-c", "env | grep ^PMEM_", cwd=project).stdout
+    env = dict(line.split("=", 1) for line in left.splitlines())
+    assert "PMEM_SOCK" in env
+    done = run("run", "--", "sh", "-c", 'echo "$PMEM_SOCK"', cwd=project, env=env)
+    assert done.stderr == ""
+    assert done.stdout.strip() != env["PMEM_SOCK"]

@@ -128,3 +128,33 @@ def test_the_agent_is_found_among_the_processes_above(tmp_path: Path) -> None:
             assert agent_process(below, "no-such-agent") == below
         finally:
             os.killpg(agent.pid, 9)
+
+
+@pytest.mark.parametrize("alive", [True, False])
+def test_under_pmem_the_agent_is_a_guest_of_that_session_while_it_lives(
+    project: Path, env: dict[str, str], alive: bool
+) -> None:
+    script = '/bin/sh -c "$HOOK" <$P/1.json; /bin/sh -c "$HOOK" <$P/2.json'
+    if not alive:
+        play(project, {**env, "PMEM_SOCK": "/nowhere/s", "PMEM_TOKEN": "t"}, script)
+        assert actions(project, env) == ["make target1", "make target2"]
+        return
+    (project.parent / "claude").symlink_to("/bin/bash")
+    for n in (1, 2):
+        (project.parent / f"{n}.json").write_text(payload(n))
+    subprocess.run(
+        [*PMEM, "run", "--", "/bin/sh", "-c", f"$P/claude -c '{script}; true'; $P/claude -c true"],
+        cwd=project,
+        env={**env, "HOOK": attached_command("claude"), "P": str(project.parent)},
+        check=True,
+        stdin=subprocess.DEVNULL,
+        timeout=STUCK,
+    )
+    assert len(sessions(project, env)) == 1
+    out = subprocess.run(
+        [*PMEM, "log", "--json"], cwd=project, env=env, capture_output=True, text=True
+    ).stdout
+    steps = [json.loads(line) for line in out.splitlines()]
+    assert [step["action"] for step in steps] == ["make target1", "make target2"]
+    (lane,) = {step["agent_id"] for step in steps}
+    assert lane.startswith("claude-")
