@@ -32,7 +32,8 @@ class Report:
         self.environment = environment
         self.config = config
         self.link = link
-        self.entries = known_entries(config.project)
+        self.own = config.settings.scope == "session"
+        self.entries = 0 if self.own else known_entries(config.project)
         self.ready: dict[str, Any] | None = None
         self.summary: dict[str, Any] | None = None
 
@@ -45,7 +46,8 @@ class Report:
             parts, self.entries = [str(self.ready["memory"])], int(self.ready["entries"])
         if self.entries is not None:
             parts.append(count(self.entries, "entry"))
-        parts.append(shown(self.config.project.bank, self.environment.cwd))
+        bank = shown(self.config.project.bank, self.environment.cwd)
+        parts.append("a bank of this session's own" if self.own else bank)
         self._line([*parts, *([remark] if remark else [])])
         self._note()
 

@@ -6,116 +6,51 @@ operations; finished commands are folded in by `RecordAttempt`. Files are the st
 
 from __future__ import annotations
 
-import re
-from collections.abc import Container, Iterable, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any, Literal
-from unicodedata import normalize
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
 
-Section = Literal["knowledge", "procedural"]
+from pmem.core.entry import (
+    MAX_ENTRIES,
+    MAX_STATUS,
+    MAX_STEPS_KEPT,
+    Amend,
+    BankOp,
+    Delete,
+    Entry,
+    Mark,
+    PutEntry,
+    RecordAttempt,
+    SaveKnowledge,
+    SaveProcedural,
+    Section,
+    UpdateStatus,
+    free_id,
+    normal_id,
+)
+from pmem.core.fold import amended, contradicts, describe, fold
 
-#: A bank holds at most this many entries; the store moves the rest to archive.jsonl.
-MAX_ENTRIES = 500
-#: The paper's limit for the status, in characters.
-MAX_STATUS = 2000
-#: Step numbers kept per entry for failed and for passed attempts.
-MAX_STEPS_KEPT = 8
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One fact of the bank. Knowledge uses the first block of fields, procedural all of them.
-
-    `source` is `user`, `FILE:LINE`, `step N of SESSION` or `model`; `when` is a watch as it
-    stands in bank.toml; `extra` holds keys this version does not know, kept as they are.
-    """
-
-    section: Section
-    id: str
-    content: str
-    tags: tuple[str, ...] = ()
-    source: str = ""
-    when: Mapping[str, Any] | None = None
-    note: str = ""
-
-    outcome: str = ""
-    command: str = ""
-    cwd: str = ""
-    attempts: int = 0
-    exit_code: int | None = None
-    failure: str = ""
-    output: str = ""
-    first_step: int | None = None
-    last_step: int | None = None
-    failed_steps: tuple[int, ...] = ()
-    passed_steps: tuple[int, ...] = ()
-    session: str = ""
-
-    extra: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class UpdateStatus:
-    """`memory_update_status(content)`"""
-
-    content: str
-
-
-@dataclass(frozen=True, slots=True)
-class SaveKnowledge:
-    """`memory_save_knowledge(id, content, tags)`; saving a known id updates it."""
-
-    id: str
-    content: str
-    tags: tuple[str, ...] = ()
-    source: str = "model"
-    when: Mapping[str, Any] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class SaveProcedural:
-    """`memory_save_procedural(id, content, outcome)`; saving a known id updates it."""
-
-    id: str
-    content: str
-    outcome: str
-    source: str = "model"
-    when: Mapping[str, Any] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Delete:
-    """`memory_delete(id)`; an unknown id is no error."""
-
-    id: str
-
-
-@dataclass(frozen=True, slots=True)
-class RecordAttempt:
-    """A finished command, to be folded into the one entry of its normal form and directory.
-
-    `failure` is the one line that says why it failed, empty if it passed or does not say.
-    `output` holds the last lines of the observation, `cwd` is relative to the project.
-    """
-
-    command: str
-    cwd: str
-    failed: bool
-    exit_code: int | None
-    failure: str
-    output: str
-    step: int
-    session: str
-
-
-@dataclass(frozen=True, slots=True)
-class PutEntry:
-    """An entry as a person wrote it, whole; one with this id is replaced."""
-
-    entry: Entry
-
-
-BankOp = UpdateStatus | SaveKnowledge | SaveProcedural | Delete | RecordAttempt | PutEntry
+__all__ = [
+    "MAX_ENTRIES",
+    "MAX_STATUS",
+    "MAX_STEPS_KEPT",
+    "Amend",
+    "BankOp",
+    "Delete",
+    "Entry",
+    "Mark",
+    "MemoryBank",
+    "PutEntry",
+    "RecordAttempt",
+    "SaveKnowledge",
+    "SaveProcedural",
+    "Section",
+    "UpdateStatus",
+    "describe",
+    "fold",
+    "free_id",
+    "normal_id",
+]
 
 
 class MemoryBank:
@@ -165,6 +100,8 @@ class MemoryBank:
                         tags=tags,
                         source=source,
                         when=when if when is not None else old.when,
+                        files={},
+                        stale="",
                     )
                 )
             case SaveProcedural(id, content, outcome, source, when):
@@ -176,6 +113,8 @@ class MemoryBank:
                         outcome=outcome,
                         source=source,
                         when=when if when is not None else old.when,
+                        files={},
+                        stale="",
                     )
                 )
             case Delete(id):
@@ -186,6 +125,13 @@ class MemoryBank:
                 self._record(op)
             case PutEntry(entry):
                 self.put(entry)
+            case Amend():
+                self.put(amended(self.entries.get(op.id), op))
+            case Mark(id, stale, files):
+                old = self.entries.get(id) or Entry("knowledge", id, "")
+                if id in self.entries:
+                    files = old.files if files is None else files
+                    self.put(replace(old, stale=stale, files=files))
 
     def put(self, entry: Entry) -> None:
         """Add or replace an entry, whole."""
@@ -241,8 +187,12 @@ class MemoryBank:
         )
 
     def _record(self, op: RecordAttempt) -> None:
+        wrong = () if op.failed else [e.id for e in self.entries.values() if contradicts(op, e)]
         old = self.attempt(op.command, op.cwd)
         self.put(fold(old, op, id=old.id if old else self._free_id(op.command)))
+        for id in wrong:
+            stale = f"passed at step {op.step} of {op.session}"
+            self.put(replace(self.entries[id], stale=stale))
 
     def _free_id(self, command: str) -> str:
         try:
@@ -250,86 +200,3 @@ class MemoryBank:
         except ValueError:  # nothing but punctuation, as `[[ … ]]` can be
             base = "command"
         return free_id(base, self.entries)
-
-
-def normal_id(text: str) -> str:
-    """An id from any text: lower case, words of any script joined by `-`, at most 48 characters.
-
-    Raises ValueError if nothing is left.
-    """
-    text = normalize("NFC", text.lower())
-    id = re.sub(r"[^\w.]+", "-", text).strip("-._")[:48].rstrip("-._")
-    if not id:
-        raise ValueError(f"no usable id in {text[:40]!r}")
-    return id
-
-
-def free_id(base: str, taken: Container[str]) -> str:
-    """The id itself, or with the first number that is free: `make`, `make-2`, …"""
-    id, n = base, 1
-    while id in taken:
-        n += 1
-        number = f"-{n}"
-        id = base[: 48 - len(number)].rstrip("-._") + number
-    return id
-
-
-def fold(old: Entry | None, op: RecordAttempt, *, id: str) -> Entry:
-    """The entry after one more attempt.
-
-    A content that a person or a model wrote is kept; one that pmem wrote is written anew.
-    """
-    if old is None:
-        old = Entry("procedural", id, "", command=op.command, cwd=op.cwd)
-    same_session = old.session == op.session
-    failed = old.failed_steps if same_session else ()
-    passed = old.passed_steps if same_session else ()
-    if op.failed:
-        failed = (*failed, op.step)[-MAX_STEPS_KEPT:]
-    else:
-        passed = (*passed, op.step)[-MAX_STEPS_KEPT:]
-    new = replace(
-        old,
-        outcome="failed" if op.failed else "succeeded",
-        attempts=old.attempts + 1,
-        exit_code=op.exit_code,
-        failure=op.failure if op.failed else old.failure,
-        output=op.output,
-        first_step=old.first_step if same_session and old.first_step is not None else op.step,
-        last_step=op.step,
-        failed_steps=failed,
-        passed_steps=passed,
-        session=op.session,
-        source=old.source or f"step {op.step} of {op.session}",
-    )
-    written_by_pmem = not old.content or old.content == describe(old)
-    if not written_by_pmem:
-        return new
-    return replace(new, content=describe(new))
-
-
-def describe(entry: Entry) -> str:
-    """The sentence pmem writes for a folded command, from the entry's own fields.
-
-    >>> describe(Entry("procedural", "t", "", command="make", attempts=1, failed_steps=(2,),
-    ...                exit_code=2))
-    'make: failed at step 2 (exit 2).'
-    """
-    where = f" in {entry.cwd}/" if entry.cwd else ""
-    parts = []
-    if entry.failed_steps:
-        why = entry.failure
-        if not why and entry.exit_code and entry.outcome == "failed":
-            why = f"exit {entry.exit_code}"
-        parts.append(f"failed at {_steps(entry.failed_steps)}" + (f" ({why})" if why else ""))
-    if entry.passed_steps:
-        parts.append(f"passed at {_steps(entry.passed_steps)}")
-    earlier = entry.attempts - len(entry.failed_steps) - len(entry.passed_steps)
-    if earlier > 0:
-        parts.append(f"{earlier} earlier attempt{'s' if earlier > 1 else ''}")
-    return f"{entry.command}{where}: {'; '.join(parts)}."
-
-
-def _steps(numbers: tuple[int, ...]) -> str:
-    joined = ", ".join(str(n) for n in numbers)
-    return f"step{'s' if len(numbers) > 1 else ''} {joined}"

@@ -18,16 +18,21 @@ from pmem.session.rule_files import RuleFiles
 from pmem.session.session import Session
 from pmem.store.bank_file import BankFile
 from pmem.store.calls import recorded_calls
+from pmem.store.cited import CitedFiles
 from pmem.store.quiet_file import QuietFile
 from pmem.store.session_log import SessionLog, new_session_id
+from pmem.store.sessions import alone, of_session
 
 
 def assemble(config: SessionConfig, env: Mapping[str, str]) -> tuple[Session, BankFile, SessionLog]:
     """A session on this project's files, ready for its first event."""
     project, settings = config.project, config.settings
     redact = redactor(settings.secrets)
-    bank_file = BankFile(project, max_entries=settings.max_entries)
     session_id = config.id or new_session_id(time.time(), config.agent, project.state)
+    own = settings.scope == "session"
+    bank_file = BankFile(
+        of_session(project, session_id) if own else project, max_entries=settings.max_entries
+    )
     log = SessionLog(
         project.state,
         session_id,
@@ -53,6 +58,8 @@ def assemble(config: SessionConfig, env: Mapping[str, str]) -> tuple[Session, Ba
         changed_since=partial(changed_since, project.root),
         quiet=QuietFile(project.state).read,
         recorded=partial(recorded_calls, project.state, but=session_id),
+        marks=CitedFiles(project.root).marks,
+        alone=partial(alone, project, session_id),
     )
     session = Session(
         outside,

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from pmem.core.bank import BankOp, MemoryBank
+from pmem.core.bank import BankOp, Entry, Mark, MemoryBank
 from pmem.core.moment import Changed, unknown_changes
 from pmem.core.quiet import Quiet
 from pmem.core.step import Step
@@ -73,4 +73,8 @@ class Outside:
     quiet: Callable[[], Quiet] = Quiet
     #: Which of these calls, by their ids, an earlier session recorded.
     recorded: Callable[[Sequence[str]], Container[str]] = frozenset
+    #: What to write down of entries whose files changed, or are cited for the first time.
+    marks: Callable[[Iterable[Entry]], Sequence[Mark]] = lambda entries: ()
+    #: Whether no other session of the project runs: then the status is nobody's.
+    alone: Callable[[], bool] = lambda: False
     clock: Callable[[], float] = time.time

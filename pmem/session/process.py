@@ -172,15 +172,17 @@ def serve(
         thinking = session.outside.thinking
         said = thinking.notes if thinking is not None else []
         note = " ".join([*bank_file.notes[told:], *log.notes, *said])
-        link.send({"type": "summary", **summary(session, config, saved=saved), "note": note})
+        link.send(
+            {"type": "summary", **summary(session, config, bank_file, saved=saved), "note": note}
+        )
         link.drain(1.0)
         link.close()
         prune(config.project, keep_days=config.settings.keep_days, keep_mb=config.settings.keep_mb)
 
 
-def summary(session: Any, config: SessionConfig, *, saved: bool) -> dict[str, Any]:
+def summary(session: Any, config: SessionConfig, bank_file: Any, *, saved: bool) -> dict[str, Any]:
     """What the end line tells; `bank` as the user would type it, or that it was not saved."""
-    bank = config.project.dir / "bank.toml"
+    bank = Path(bank_file.path)
     shown = os.path.relpath(bank, config.cwd) if config.cwd.is_absolute() else os.fspath(bank)
     return {
         "steps": session.tally.steps,

@@ -9,6 +9,7 @@ from pmem.core.bank import Entry, MemoryBank
 from pmem.core.decision import Decision, Reminder
 from pmem.core.event import Answer, Citation
 from pmem.core.moment import Moment
+from pmem.store.bank_entry import to_table
 
 
 def citations(reminder: Reminder, bank: MemoryBank) -> tuple[Citation, ...]:
@@ -48,10 +49,15 @@ def decision_record(
         record["cause"] = candidate.cause
         if candidate.form:
             record["form"] = candidate.form
+        cited = (moment.bank.get(id) for id in candidate.entries)
+        record["cited"] = [
+            {"section": e.section, **to_table(e), "steps": list(_steps(e))}
+            for e in cited
+            if e is not None
+        ]
     if cost is not None:
         record["model"] = dict(cost)
     if isinstance(verdict, Reminder):
-        cited = (moment.bank.get(id) for id in verdict.entries)
         record |= {
             "decision": "remind",
             "text": verdict.text,
@@ -60,7 +66,6 @@ def decision_record(
             "channel": channel,
             "hold": answer.hold,
             **({"audience": answer.audience} if answer.audience != "both" else {}),
-            "cited": [{"id": e.id, "content": e.content} for e in cited if e is not None],
         }
     else:
         record["verdict"] = verdict.why

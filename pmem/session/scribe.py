@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from pmem.core.bank import BankOp, UpdateStatus
+from pmem.core.bank import BankOp, SaveKnowledge, SaveProcedural, UpdateStatus
 from pmem.core.history import Facts
 from pmem.core.step import Action, Step
 from pmem.session.fold import attempt
@@ -35,6 +35,27 @@ class Scribe:
         self.session = session
         self.project = project
         self.next_number = first_number
+        self._begun = False
+
+    def begin(self) -> None:
+        """What earlier sessions left: facts and attempts as far as they still hold; no status."""
+        if self._begun:
+            return
+        self._begun = True
+        bank = self.outside.bank.bank
+        ops: list[BankOp] = list(self.outside.marks(bank.entries.values()))
+        if bank.status and self.outside.alone():
+            ops.append(UpdateStatus(""))
+        if ops:
+            self.outside.bank.apply(ops)
+
+    def stale(self, ids: Sequence[str]) -> str:
+        """Why one of these entries is not to be relied on, "" if nothing speaks against any."""
+        self._mark(ids)
+        for entry in map(self.outside.bank.bank.get, ids):
+            if entry is not None and entry.stale:
+                return f"{entry.id} is stale: {entry.stale}"
+        return ""
 
     def cleaned(self, action: Action) -> Action:
         """The action without secrets."""
@@ -80,4 +101,12 @@ class Scribe:
         """Carry operations out on the bank; entries that are new are this session's."""
         known = set(self.outside.bank.bank.entries)
         self.outside.bank.apply(ops)
+        self._mark([op.id for op in ops if isinstance(op, SaveKnowledge | SaveProcedural)])
         self.tally.made |= self.outside.bank.bank.entries.keys() - known
+
+    def _mark(self, ids: Sequence[str]) -> None:
+        """Note what these entries cite, and whether it still says the same."""
+        found = map(self.outside.bank.bank.get, ids)
+        marks = self.outside.marks([entry for entry in found if entry is not None])
+        if marks:
+            self.outside.bank.apply(marks)

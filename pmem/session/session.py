@@ -267,6 +267,7 @@ class Session:
         if lane.opened:
             return
         lane.opened = True
+        self.scribe.begin()
         if self.outside.memory is not None:
             self.scribe.keep(self.outside.memory.manage(self._moment(lane, Trigger.FIRST_STEP)))
 

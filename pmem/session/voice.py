@@ -38,7 +38,12 @@ class Voice:
             return SILENT
         began = time.perf_counter()
         quiet = self.outside.quiet()
-        choice = choose(candidates, moment, lane, lambda r: quiet.refuses(r, self.scribe.session))
+
+        def unwanted(reminder: Reminder) -> str:
+            refused = quiet.refuses(reminder, self.scribe.session)
+            return refused or self.scribe.stale(reminder.entries)
+
+        choice = choose(candidates, moment, lane, unwanted)
         verdict, answer = choice.verdict, SILENT
         if isinstance(verdict, Reminder):
             lane.said.add(verdict, moment)

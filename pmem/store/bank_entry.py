@@ -28,10 +28,12 @@ KEYS = (
     "source",
     "when",
     "note",
+    "files",
+    "stale",
 )
 _NUMBERS = frozenset({"attempts", "exit_code", "first_step", "last_step"})
 _NUMBER_LISTS = frozenset({"failed_steps", "passed_steps"})
-_DEFAULTS = {f.name: f.default for f in fields(Entry)}
+_DEFAULTS: dict[str, Any] = {f.name: {} if f.name == "files" else f.default for f in fields(Entry)}
 
 
 class Unreadable(ValueError):
@@ -83,6 +85,10 @@ def _checked(key: str, value: Any, where: str) -> Any:
         if isinstance(value, dict):
             return value
         raise Unreadable(f'{where}: when must be a table, as in when = {{ command = "…" }}')
+    if key == "files":
+        if isinstance(value, dict) and all(isinstance(v, str) for v in value.values()):
+            return value
+        raise Unreadable(f"{where}: files must be a table of hashes by file")
     if key in _NUMBERS:
         if _whole(value):
             return value

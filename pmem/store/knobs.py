@@ -163,6 +163,12 @@ KNOBS: dict[str, Knob] = {
         Knob("record", False, "keep a recording of the terminal (terminal.cast)"),
         Knob("without", (), "rules of the memory agent that are switched off, by name"),
         Knob(
+            "scope",
+            "project",
+            "whose the bank is; session: each session begins its own",
+            allowed=("project", "session"),
+        ),
+        Knob(
             "private",
             (),
             "globs of commands that are never recorded",

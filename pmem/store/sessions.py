@@ -10,7 +10,7 @@ import os
 import re
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +52,17 @@ def list_sessions(project: Project) -> list[SessionInfo]:
         with contextlib.suppress(FileNotFoundError):  # pruned this very moment
             found.append(session_info(path))
     return sorted(found, key=lambda s: (s.started, s.id), reverse=True)
+
+
+def of_session(project: Project, id: str) -> Project:
+    """The project with a bank that one session has for itself, beside its log."""
+    own = project.state / id
+    return replace(project, dir=own / "bank", state=own)
+
+
+def alone(project: Project, but: str) -> bool:
+    """Whether no session of the project runs beside the one named."""
+    return not any(s.live and s.header for s in list_sessions(project) if s.id != but)
 
 
 def session_info(path: Path) -> SessionInfo:

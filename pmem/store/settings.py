@@ -40,6 +40,7 @@ class Settings:
     quiet: bool = False
     record: bool = False
     without: tuple[str, ...] = ()
+    scope: str = "project"
     private: tuple[str, ...] = ()
     secrets: tuple[str, ...] = ()
     patience: float = 0.0

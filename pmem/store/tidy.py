@@ -9,9 +9,11 @@ from dataclasses import replace
 from typing import Any
 
 from pmem.core.bank import (
+    Amend,
     BankOp,
     Delete,
     Entry,
+    Mark,
     PutEntry,
     RecordAttempt,
     SaveKnowledge,
@@ -109,6 +111,11 @@ def tidy_op(op: BankOp) -> BankOp:
             )
         case PutEntry():
             return PutEntry(tidy_entry(op.entry))
+        case Amend():
+            after = {name: _field(name, value) for name, value in op.after.items()}
+            return replace(op, after=after)
+        case Mark():
+            return replace(op, stale=_line(op.stale))
 
 
 def tidy_entry(entry: Entry) -> Entry:
@@ -127,8 +134,15 @@ def tidy_entry(entry: Entry) -> Entry:
         failure=_line(entry.failure),
         output=_output(entry.output),
         session=_line(entry.session),
+        files=plain_value(entry.files),
+        stale=_line(entry.stale),
         extra=plain_value(entry.extra),
     )
+
+
+def _field(name: str, value: Any) -> Any:
+    """One field as `tidy_entry` leaves it."""
+    return getattr(tidy_entry(replace(Entry("knowledge", "-", ""), **{name: value})), name)
 
 
 def _content(text: str) -> str:

@@ -58,6 +58,7 @@ def ring(memory: Any, kept: Kept, **options: Any) -> Session:
         changed_since=options.pop("changed_since", lambda since: Changed.NO),
         is_private=options.pop("is_private", lambda command: False),
         recorded=options.pop("recorded", frozenset),
+        marks=options.pop("marks", lambda entries: ()),
         clock=lambda: next(ticks),
     )
     return Session(outside, id="20260102-030405-test", project="/p", **options)

@@ -188,7 +188,7 @@ class ModelAgent:
             return Silence("there is nothing to show")
         ids = () if not self.style.manages else grounding.cited(text, named, moment.bank)
         if not self.style.decides:
-            ids = tuple(moment.bank.entries)
+            ids = tuple(id for id, entry in moment.bank.entries.items() if not entry.stale)
         entries = [e for e in map(moment.bank.get, ids) if e is not None]
         number = moment.last_step.number if moment.last_step else 0
         return Reminder(

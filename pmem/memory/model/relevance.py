@@ -23,7 +23,7 @@ _K1, _B = 1.5, 0.75
 
 def chosen(moment: Moment, *, pure: bool = False) -> tuple[list[Entry], list[Entry]]:
     """The entries to show, in the bank's order, and those left out, the best first."""
-    entries = list(moment.bank.entries.values())
+    entries = [e for e in moment.bank.entries.values() if not e.stale]
     if pure:
         return _pure(moment.bank, _at_hand(moment))
     live = [e for e in entries if moment.watches.get(e.id) != State.SPENT or e.tags]
@@ -61,12 +61,12 @@ def scored(entries: Sequence[Entry], query: Iterable[str]) -> dict[str, float]:
 
 
 def _pure(bank: MemoryBank, query: list[str]) -> tuple[list[Entry], list[Entry]]:
-    entries = list(bank.entries.values())
+    entries = [e for e in bank.entries.values() if not e.stale]
     if len(entries) <= PURE_WHOLE:
         return entries, []
     kept: set[str] = set()
     for section in (bank.knowledge, bank.procedural):
-        scores = scored(section, query)
+        scores = scored([e for e in section if not e.stale], query)
         kept.update(sorted(scores, key=lambda id: -scores[id])[:PURE_BEST])
     return [e for e in entries if e.id in kept], []
 

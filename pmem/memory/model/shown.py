@@ -84,6 +84,9 @@ def bank(shown: Sequence[Entry], others: Sequence[Entry], moment: Moment) -> str
         ids = ", ".join(e.id for e in others[:40])
         more = f" and {len(others) - 40} more" if len(others) > 40 else ""
         parts.append(f"not shown: {ids}{more}")
+    stale = [f"{e.id} ({e.stale})" for e in moment.bank.entries.values() if e.stale]
+    if stale:
+        parts.append(f"stale, cite none of them: {', '.join(stale[:20])}")
     return "\n".join(parts)
 
 
@@ -117,8 +120,8 @@ def whole_bank(moment: Moment) -> str:
     """All of knowledge and procedural as a note for the agent; never the status. "" if empty."""
     parts = []
     for name, entries in (
-        ("knowledge", moment.bank.knowledge),
-        ("procedural", moment.bank.procedural),
+        ("knowledge", [e for e in moment.bank.knowledge if not e.stale]),
+        ("procedural", [e for e in moment.bank.procedural if not e.stale]),
     ):
         if entries:
             parts.append(f"{name}:")

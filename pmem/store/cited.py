@@ -1,0 +1,127 @@
+"""CitedFiles: whether the files an entry cites still say what they said when it was noted.
+
+An entry cites the file its `source` names (`FILE` or `FILE:LINE`) and those in its `files`. A
+hash of each is kept there: of the whole file, or, for a rule file that is read line by line, of
+the one line, wherever it stands by now.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from pmem.core.bank import Entry, Mark
+from pmem.store import files
+
+#: A file that holds more is not looked into, in bytes.
+MAX_BYTES = 1 << 22
+#: Rule files: each line stands for itself.
+BY_LINE = frozenset({"AGENTS.md", "CLAUDE.md", "CLAUDE.local.md", "GEMINI.md", ".cursorrules"})
+
+CHANGED, GONE, UNSAID = "has changed", "is gone", "says it no more"
+_SOURCE = re.compile(r"(?P<file>[^\s:][^:\n]*?)(?::(?P<line>\d+))?")
+_NO_FILE = frozenset({"user", "task", "model"})
+
+
+def cited(entry: Entry) -> str:
+    """What the source of an entry names, as `FILE` or `FILE:LINE`; "" if it is no file."""
+    source = entry.source
+    match = _SOURCE.fullmatch(source)
+    if match is None or source in _NO_FILE or source.startswith("step "):
+        return ""
+    if match["line"] or "/" in match["file"] or "." in match["file"]:
+        return source
+    return ""
+
+
+def by_file(stale: str) -> bool:
+    """Whether the reason why an entry is stale is one that a file can take back."""
+    return stale.endswith((CHANGED, GONE, UNSAID))
+
+
+class CitedFiles:
+    """The files below a project's root, read again only if they changed."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._known: dict[str, tuple[files.Stamp, str, frozenset[str]]] = {}
+
+    def marks(self, entries: Iterable[Entry]) -> list[Mark]:
+        """What has to be written down of these entries; nothing for those that are as marked."""
+        found = []
+        for entry in entries:
+            hashes = self._hashes(entry)
+            stale = entry.stale
+            if not stale or by_file(stale):
+                stale = self.problem(entry.files)
+            if stale != entry.stale or hashes is not None:
+                found.append(Mark(entry.id, stale, hashes))
+        return found
+
+    def problem(self, hashes: Mapping[str, str]) -> str:
+        """Why what has these hashes is stale, "" if all is as it was."""
+        for name, known in hashes.items():
+            path, line = _parts(name)
+            now = self._read(path)
+            if now is None:
+                return f"{path} {GONE}"
+            if line is None and now[0] != known:
+                return f"{path} {CHANGED}"
+            if line is not None and known not in now[1]:
+                return f"{path} {UNSAID}"
+        return ""
+
+    def _hashes(self, entry: Entry) -> dict[str, str] | None:
+        """The hash of what an entry cites and has no hash of yet, with those it has."""
+        name = cited(entry)
+        if not name or entry.source == "user":
+            return None
+        path, line = _parts(name)
+        by_line = line is not None and Path(path).name in BY_LINE
+        name = name if by_line else path
+        if name in entry.files:
+            return None
+        now = self._read(path)
+        if now is None:
+            return None
+        if not by_line:
+            return {**entry.files, name: now[0]}
+        text = self._line(path, line or 0)
+        return {**entry.files, name: text} if text else None
+
+    def _line(self, path: str, number: int) -> str:
+        try:
+            lines = files.read_file(self._root / path, limit=MAX_BYTES)[0].splitlines()
+        except OSError:
+            return ""
+        return _hash(lines[number - 1].strip()) if 0 < number <= len(lines) else ""
+
+    def _read(self, name: str) -> tuple[str, frozenset[str]] | None:
+        """The hash of a file and those of its lines; None if it is not there, or not ours."""
+        path = self._root / name
+        stamp = files.stamp(path)
+        if stamp is None:
+            return None
+        known = self._known.get(name)
+        if known is None or known[0] != stamp:
+            try:
+                if not path.resolve().is_relative_to(self._root.resolve()):
+                    return None
+                content, stamp = files.read_file(path, limit=MAX_BYTES)
+            except OSError:
+                return None
+            by_line = path.name in BY_LINE
+            lines = (line.strip() for line in content.splitlines()) if by_line else ()
+            known = self._known[name] = (stamp, _hash(content), frozenset(map(_hash, lines)))
+        return known[1], known[2]
+
+
+def _parts(name: str) -> tuple[str, int | None]:
+    path, colon, line = name.rpartition(":")
+    return (path, int(line)) if colon and line.isdecimal() else (name, None)
+
+
+def _hash(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:16]
