@@ -72,6 +72,7 @@ __pmem_wait() {
             [[ $number != "$1" || $word == hold ]] || return 0
         done
     done <>"$__pmem_gate"
+    __pmem_mark "R;$1" # nobody answered
     return 0
 }
 

@@ -71,6 +71,7 @@ __pmem_wait() {
                 [[ $number != $1 || $word == hold ]] || return 0
             done
         done
+        __pmem_mark "R;$1" # nobody answered
     } always {
         exec {fd}>&-
     }

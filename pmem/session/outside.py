@@ -47,12 +47,14 @@ class Log(Protocol):
 class Channel:
     """What the way to the action agent can do with an answer to a proposed action.
 
-    `held_for` are the reasons for which it may put an action back, None for every one.
+    `held_for` are the reasons for which it may put an action back, None for every one. One that
+    `confirms` tells afterwards whether what was to be held really was.
     """
 
     name: str
     can_hold: bool = False
     held_for: frozenset[str] | None = None
+    confirms: bool = False
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from pmem.session.leash import Leash
 from pmem.session.outside import Channel
 from pmem.session.peer import same_user
 from pmem.session.session import Session
-from pmem.session.shell_intake import take
+from pmem.session.shell_intake import prohibits, take
 from pmem.store.bank_file import BankFile
 from pmem.terminal.link import Link
 
@@ -129,7 +129,8 @@ class Server:
         except Exception:
             self.complain(traceback.format_exc())
         if "n" in message:
-            self.link.send({"type": "answer", "n": message["n"], "banner": banner(answer)})
+            said = {"banner": banner(answer), "prohibits": prohibits(self.session)}
+            self.link.send({"type": "answer", "n": message["n"], **said})
 
     # -- hook clients -----------------------------------------------------------------------
 

@@ -111,6 +111,7 @@ class Session:
 
     def close(self) -> None:
         """The session is over: nobody waits for a model longer than a moment."""
+        self.voice.settle()
         if self.outside.thinking is not None:
             self.outside.thinking.mind.close()
             self.take_thoughts()

@@ -12,17 +12,27 @@ from pmem.session.session import Session
 #: Where a shell waits before it runs a command, only a prohibition is put to the person: whether
 #: to try a failing command once more is theirs to decide.
 HELD_IN_A_SHELL = frozenset({"prohibition"})
+#: The tag of an entry that keeps a prohibition.
+CONSTRAINT = "constraint"
 
 
 def take(session: Session, message: dict[str, Any]) -> Answer:
     """Hand one message of the link to the session; an unknown one is silence."""
+    if message.get("type") == "held":
+        session.voice.settle(bool(message.get("held")))
     event = to_event(message)
     if event is None:
         return SILENT
     if isinstance(event, Observed):
         event = Observed(session.guests.without_screen(event.step))
     can_hold = bool(message.get("can_hold"))
-    return session.handle(event, Channel("shell", can_hold, HELD_IN_A_SHELL))
+    confirms = bool(message.get("confirms"))
+    return session.handle(event, Channel("shell", can_hold, HELD_IN_A_SHELL, confirms))
+
+
+def prohibits(session: Session) -> bool:
+    """Whether anything is forbidden here: then a shell waits longer for the answer."""
+    return any(CONSTRAINT in entry.tags for entry in session.outside.bank.bank.knowledge)
 
 
 def to_event(message: dict[str, Any]) -> Event | None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 from pmem.core.decision import Decision, Delivery, Reminder
 from pmem.core.event import SILENT, Answer, Audience
@@ -16,6 +18,14 @@ from pmem.session.scribe import Scribe
 from pmem.session.thinking import Pending, unspoken
 
 
+class _Hold(NamedTuple):
+    """A hold of which is not yet known whether it came in time: its record, lane and cause."""
+
+    record: dict[str, Any]
+    lane: Lane
+    cause: str
+
+
 class Voice:
     """Speaks for one session; `hold` and `deliver` are the settings of these names."""
 
@@ -24,6 +34,7 @@ class Voice:
         self.scribe = scribe
         self.hold = hold
         self.deliver = deliver
+        self._unsure: _Hold | None = None
 
     def say(
         self,
@@ -34,6 +45,7 @@ class Voice:
         delivery: Delivery,
     ) -> Answer:
         """Let the best candidate through the guard; one step gets at most one reminder."""
+        self.settle()
         if not candidates:
             return SILENT
         began = time.perf_counter()
@@ -52,20 +64,38 @@ class Voice:
                 answer = self._give(lane, verdict, moment, channel, delivery, who)
         elif choice.candidate is None and moment.proposed is not None:
             return SILENT  # a reflex without a candidate is no memory step
-        self.outside.log.decision(
-            decision_record(
-                moment,
-                choice.candidate,
-                verdict,
-                answer,
-                channel=channel.name,
-                before_step=self.scribe.next_number,
-                now=self.outside.clock(),
-                milliseconds=(time.perf_counter() - began) * 1000,
-                cost=choice.cost,
-            )
+        record = decision_record(
+            moment,
+            choice.candidate,
+            verdict,
+            answer,
+            channel=channel.name,
+            before_step=self.scribe.next_number,
+            now=self.outside.clock(),
+            milliseconds=(time.perf_counter() - began) * 1000,
+            cost=choice.cost,
         )
+        if answer.hold and channel.confirms and isinstance(verdict, Reminder):
+            self._unsure = _Hold(record, lane, verdict.cause)
+        else:
+            self.outside.log.decision(record)
         return answer
+
+    def settle(self, held: bool = True) -> None:
+        """Record the hold that is not recorded yet: as one, or, if the action ran all the same,
+        as a reminder beside its result.
+        """
+        hold, self._unsure = self._unsure, None
+        if hold is None:
+            return
+        if not held:
+            hold.record.update(hold=False, delivery=str(Delivery.WITH_RESULT))
+            hold.lane.held.discard(hold.cause)
+            self.scribe.tally.holds -= 1
+            if hold.lane.given:
+                last = hold.lane.given.pop()
+                hold.lane.given.append(replace(last, delivery=str(Delivery.WITH_RESULT)))
+        self.outside.log.decision(hold.record)
 
     def drop(self, pending: Pending, why: str) -> None:
         """Record what a model came to and is not said."""

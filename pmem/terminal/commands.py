@@ -69,9 +69,14 @@ class Commands:
                 "cwd": cwd,
                 "private": private,
                 "can_hold": can_hold,
+                "confirms": can_hold,
             }
         )
         return told and not private
+
+    def tell_held(self, number: int, held: bool) -> None:
+        """What became of an answer that holds: the command waited for the person, or ran."""
+        self._link.send({"type": "held", "of": number, "held": held})
 
     def starts(self) -> None:
         """The command that was entered starts only now: it had waited for leave."""

@@ -2,7 +2,9 @@
 
 A mark in the output comes to pmem when the command is already running, so the shell tells the
 mark first and then reads a fifo, 50 ms at most. pmem answers `NUMBER run`, or `NUMBER hold` and
-later `NUMBER run`; ctrl-C in between drops the command, which is the shell's own doing.
+later `NUMBER run`; ctrl-C in between drops the command, which is the shell's own doing. A shell
+that got no answer says so with a mark of its own, so that pmem never believes in vain that a
+command waits.
 """
 
 from __future__ import annotations
@@ -14,6 +16,9 @@ from dataclasses import dataclass, field
 
 #: An answer later than so many seconds after the mark no longer finds the shell waiting.
 IN_TIME = 0.035
+#: Where something is forbidden, a command is kept waiting for the answer so long, in seconds: on
+#: a busy machine too, what is forbidden starts only after its banner.
+SURE = 1.0
 
 _ENTER = (b"\r", b"\n")
 _INTERRUPT = b"\x03"

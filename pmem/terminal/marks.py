@@ -9,6 +9,7 @@ it, foreign OSC 133 and 633 included, passes untouched.
 | I | gate | the integration is in place; the shell waits at this fifo before a command |
 | C | number, cwd, command | a command was entered; its output starts here |
 | P | number, cwd | the same for a command that the shell keeps out of its history |
+| R | number | the shell waited at the gate in vain, and runs the command |
 | D | exit code, cwd, pipe status | the command ended |
 | A | | the prompt comes next |
 

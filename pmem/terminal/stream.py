@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pmem.terminal.commands import Commands
-from pmem.terminal.gate import IN_TIME, Gate, Question
+from pmem.terminal.gate import IN_TIME, SURE, Gate, Question
 from pmem.terminal.link import Link
 from pmem.terminal.marks import Mark, MarkParser
 from pmem.terminal.modes import Modes
@@ -72,6 +72,8 @@ class ShellStream:
         self._held_bytes = 0
         self._late: list[Banner] = []
         self._missed = 0
+        self._prohibits = True  # until the session says otherwise
+        self._asked = 0
         self._shell_pid = ""
         self._gate: Gate | None = None
         self._when_shown: list[Callable[[], None]] = []
@@ -134,6 +136,7 @@ class ShellStream:
             return
         if seconds < HOLD:
             self._missed = 0
+        self._prohibits = bool(message.get("prohibits", self._prohibits))
         banner = message.get("banner")
         banner = banner if isinstance(banner, Mapping) else None
         for held in self._places():
@@ -142,7 +145,7 @@ class ShellStream:
                 held.banner, banner = banner, None
                 self._answer_gate(held)
         if banner is not None:
-            self._late.append({**banner, "held": False})
+            self._late.append(self._not_held(message["n"], banner))
 
     def take(self) -> bytes:
         """What may be shown now, with the banners in their places."""
@@ -183,6 +186,7 @@ class ShellStream:
             self._commands.starts()
             self._gate.run(self.question.number)
         self._dropped = not decision
+        self._commands.tell_held(self._asked, True)
         self._end_question()
 
     def _mark(self, mark: Mark) -> None:
@@ -193,7 +197,11 @@ class ShellStream:
             return
         if self._shell_pid and mark.pid != self._shell_pid:
             return
+        if mark.kind == "R":
+            self._runs_unasked(mark.field(0))
+            return
         if self.question is not None:
+            self._commands.tell_held(self._asked, True)  # dropped from elsewhere
             self._end_question()
         match mark.kind:
             case "C" | "P":
@@ -214,12 +222,33 @@ class ShellStream:
         if wait:
             held = self._hold(prompt=False)
             if gate is not None:
-                in_time = max(IN_TIME, self._patience)
-                held.waits, held.in_time = mark.field(0), time.monotonic() + in_time
-                if in_time > IN_TIME and self._missed < PATIENCE:
+                wait_for = self._wait_for()
+                held.waits, held.in_time = mark.field(0), time.monotonic() + wait_for
+                if wait_for > IN_TIME:
+                    held.until = max(held.until, held.in_time)
                     gate.hold(held.waits)  # longer than a shell waits by itself
         if gate is not None and (not wait or self._missed >= PATIENCE):
             gate.run(mark.field(0))
+
+    def _wait_for(self) -> float:
+        """How long the answer to a command may take that waits at the gate, in seconds."""
+        patience = self._patience if self._missed < PATIENCE else 0.0
+        return max(IN_TIME, patience, SURE if self._prohibits and not self._missed else 0.0)
+
+    def _runs_unasked(self, waits: str) -> None:
+        """The shell did not wait for the answer about this command."""
+        for held in self._places():
+            if held.waits == waits:
+                held.in_time, held.until = 0.0, min(held.until, time.monotonic() + HOLD)
+        if self.question is not None and self.question.number == waits:
+            self._commands.tell_held(self._asked, False)
+            self._end_question()
+
+    def _not_held(self, number: int, banner: Banner) -> Banner:
+        """The banner as it is drawn where the command runs already."""
+        if banner.get("held"):
+            self._commands.tell_held(number, False)
+        return {**banner, "held": False}
 
     def _hold(self, *, prompt: bool) -> _Held:
         """Put a place for a banner here, to wait for the answer to the newest message."""
@@ -234,7 +263,7 @@ class ShellStream:
     def _answer_gate(self, held: _Held) -> None:
         """Let a waiting command run, or, if there is a banner, not before that is seen."""
         if held.banner is not None and time.monotonic() > held.in_time:
-            held.banner = {**held.banner, "held": False}  # it runs already
+            held.banner = self._not_held(held.number, held.banner)  # it runs already
         if not held.waits or self._gate is None:
             return
         if held.banner is None:
@@ -257,11 +286,14 @@ class ShellStream:
         if held.prompt:
             banners = self._late + banners
             self._late = []
+        if banners and self.modes.full_screen:
+            if held.banner is not None:
+                held.banner = banners[-1] = self._not_held(held.number, held.banner)
+            self._late = banners
+            self._let_through(held)
+            return b""
         if held.waits and banners:
             self._when_shown.append(lambda: self._let_through(held))
-        if banners and self.modes.full_screen:
-            self._late = banners
-            return b""
         drawn = b"".join(self._draw(banner) for banner in banners)
         if drawn and not self._at_line_start():
             drawn = b"\r\n" + drawn
@@ -271,8 +303,8 @@ class ShellStream:
     def _let_through(self, held: _Held) -> None:
         """The banner of a waiting command is seen: run it, or ask the person."""
         if held.banner is not None and held.banner.get("held"):
-            self.question = Question(held.waits)
-        elif self._gate is not None:
+            self.question, self._asked = Question(held.waits), held.number
+        elif self._gate is not None and held.waits:
             self._gate.run(held.waits)
 
     def _end_question(self) -> None:

@@ -10,7 +10,7 @@ from pmem.core.event import Answer, Finished, Started, UserMessage
 from pmem.core.moment import Changed
 from pmem.memory.rules import Rules
 from pmem.session.private import private_commands
-from pmem.session.shell_intake import take
+from pmem.session.shell_intake import prohibits, take
 
 
 def test_steps_are_numbered_recorded_and_folded_into_the_bank() -> None:
@@ -210,6 +210,31 @@ def test_in_a_shell_a_prohibition_is_put_to_the_person_and_a_repeat_is_not() -> 
     assert entered("git push --force").hold
     repeat = entered(BUILD)
     assert repeat.reminder is not None and not repeat.hold
+
+
+@pytest.mark.parametrize("told", [True, False, None])
+def test_a_hold_in_a_shell_is_recorded_as_what_became_of_it(told: bool | None) -> None:
+    kept = Kept()
+    session = ring(Rules(), kept, rule_files=lambda: [("AGENTS.md", "Never force-push.\n")])
+    about = {"command": "git push --force", "cwd": "/p", "can_hold": True, "confirms": True}
+    assert take(session, {"type": "entered", "n": 1, **about}).hold
+    assert not kept.decisions  # it is not known yet
+    if told is not None:
+        take(session, {"type": "held", "of": 1, "held": told})
+    session.close()
+    [decision] = kept.decisions
+    assert decision["hold"] is (told is not False)
+    assert decision["delivery"] == ("with_result" if told is False else "before")
+    assert session.tally.holds == (told is not False)
+
+
+def test_a_shell_hears_whether_anything_is_forbidden() -> None:
+    session = ring(Rules(), Kept())
+    take(session, {"type": "entered", "command": "ls", "cwd": "/p"})
+    assert not prohibits(session)
+    session = ring(Rules(), Kept(), rule_files=lambda: [("AGENTS.md", "Never force-push.\n")])
+    take(session, {"type": "entered", "command": "ls", "cwd": "/p"})
+    assert prohibits(session)
 
 
 def test_a_command_dropped_at_the_gate_never_ran() -> None:

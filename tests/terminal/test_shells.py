@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rig import NONCE, Rig
@@ -33,6 +34,7 @@ def test_a_command_is_told_when_it_is_entered_and_when_it_is_finished(
         "cwd": str(home),
         "private": False,
         "can_hold": name != "fish",
+        "confirms": name != "fish",
     }
     assert finished["n"] == 2
     assert finished["command"] == "echo one; ls /nosuch"
@@ -444,6 +446,44 @@ def test_a_prohibited_command_never_starts_before_its_banner_is_seen(
     assert (home / "started").exists()
     assert rig.finished()["exit_code"] == 0
     assert rig.finished()["seconds"] < 0.5  # without the time it was held
+
+
+@pytest.mark.parametrize("name", GATED)
+def test_also_on_a_slow_machine_a_prohibited_command_waits_for_its_banner(
+    opened: Open, name: str, home: Path
+) -> None:
+    def answer(message: Mapping[str, Any]) -> Mapping[str, Any] | None:
+        if "touch" not in message["command"]:
+            return None
+        time.sleep(0.3)  # six times as long as a shell waits by itself
+        return {**REMINDER, "held": message["type"] == "entered"}
+
+    rig = opened(name, answer=answer)
+    run(rig, "echo free")
+    rig.line("touch started")
+    rig.expect("said so.*ctrl-C drops it")
+    rig.for_a_while(0.3)
+    assert not (home / "started").exists()
+    rig.send("\r")
+    rig.until(lambda: count(rig, "held"))
+    assert [m["held"] for m in rig.messages if m["type"] == "held"] == [True]
+    rig.until(lambda: (home / "started").exists())
+
+
+@pytest.mark.parametrize("name", GATED)
+def test_a_shell_says_when_it_did_not_wait(opened: Open, name: str, home: Path) -> None:
+    rig = opened(name, answer=None)
+    run(rig, "echo free")  # unanswered: from now on nothing is waited for long
+    rig.line("touch started")
+    rig.until(lambda: (home / "started").exists())
+    assert rig.link is not None
+    n = next(m["n"] for m in rig.messages if m["type"] == "entered" and m["n"] > 1)
+    rig.link.send({"type": "answer", "n": n, "banner": {**REMINDER, "held": True}})
+    rig.until(lambda: count(rig, "held"))
+    assert [m["held"] for m in rig.messages if m["type"] == "held"] == [False]
+    rig.line("true")
+    rig.expect("said so")
+    assert b"ctrl-C drops it" not in rig.output
 
 
 @pytest.mark.parametrize("name", GATED)

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -215,7 +219,7 @@ def test_whatever_comes_every_byte_is_shown_in_order(
     talk.session.close()
     for taken in (ENTER, END, PROMPT, mark("P", "2", "/")):
         sent = sent.replace(taken, b"")
-    plain = shown.replace(b"\r\n<B>\r\n", b"").replace(b"<B>\r\n", b"") if banners else shown
+    plain = re.sub(rb"(?:\r\n)?<B>\r\n", b"", shown) if banners else shown
     assert talk.stream.deadline is None
     forged = b"\x1b]6973;" in sent  # by chance: a mark that says nothing
     if not forged and not (banners and (b"\r\n" in sent or b"<B>" in sent)):
@@ -228,3 +232,110 @@ def test_two_prompts_in_a_row_wait_together_and_show_one_banner(talk: Talk) -> N
     talk.answer(2, "once")
     assert talk.shown() == b"out\r\n<once>\r\n$ $ "
     assert talk.stream.deadline is None
+
+
+HELD = {"text": "said so", "held": True, "citations": []}
+
+
+def gated(talk: Talk, short_dir: Path) -> int:
+    """The shell says where it waits; what it is told can be read there."""
+    gate = short_dir / "gate"
+    os.mkfifo(gate)
+    reader = os.open(gate, os.O_RDONLY | os.O_NONBLOCK)
+    talk.stream.feed(mark("I", str(gate)))
+    return reader
+
+
+def told(talk: Talk) -> list[bool]:
+    """What the session hears of its holds."""
+    return [m["held"] for m in talk.session.receive() if m["type"] == "held"]
+
+
+def at_gate(reader: int) -> list[bytes]:
+    try:
+        return os.read(reader, 1000).splitlines()
+    except BlockingIOError:
+        return []
+
+
+def say(talk: Talk, n: int, banner: Mapping[str, Any] | None, **more: Any) -> None:
+    talk.stream.receive({"type": "answer", "n": n, "banner": banner, **more})
+
+
+@pytest.mark.parametrize("keys", [b"\r", b"\x03"])
+def test_a_command_that_was_held_is_told_as_held(talk: Talk, short_dir: Path, keys: bytes) -> None:
+    reader = gated(talk, short_dir)
+    talk.stream.feed(ENTER)
+    assert at_gate(reader) == [b"1 hold"]  # what is forbidden may be behind it
+    say(talk, 1, HELD)
+    assert b"said so" in talk.shown()
+    talk.stream.shown()
+    assert talk.stream.question is not None
+    assert told(talk) == []
+    talk.stream.typed(keys)
+    assert told(talk) == [True]
+    assert at_gate(reader)[1:] == ([b"1 run"] if keys == b"\r" else [])
+    os.close(reader)
+
+
+def test_a_shell_that_did_not_wait_is_believed(talk: Talk, short_dir: Path) -> None:
+    reader = gated(talk, short_dir)
+    for n, seen_before in ((1, False), (2, True)):
+        talk.stream.feed(mark("C", str(n), "/dir", "make"))
+        gone = mark("R", str(n))
+        if not seen_before:
+            talk.stream.feed(gone)
+        say(talk, 2 * n - 1, HELD)
+        talk.shown()
+        talk.stream.shown()
+        if seen_before:
+            assert talk.stream.question is not None
+            talk.stream.feed(gone)
+        assert talk.stream.question is None
+        assert told(talk) == [False]
+        talk.stream.feed(END)
+        say(talk, 2 * n, None)
+    os.close(reader)
+
+
+def test_an_answer_that_came_too_late_held_nothing(talk: Talk, short_dir: Path) -> None:
+    reader = gated(talk, short_dir)
+    say(talk, 0, None)
+    talk.stream.feed(ENTER)
+    while talk.stream.deadline is not None:
+        time.sleep(0.05)
+        talk.shown()
+    assert at_gate(reader)[-1] == b"1 run"
+    say(talk, 1, HELD)
+    assert told(talk) == [False]
+    talk.stream.feed(END + PROMPT)
+    say(talk, 2, None)
+    assert b"said so" in talk.shown()
+    assert talk.stream.question is None
+    os.close(reader)
+
+
+def test_where_nothing_is_forbidden_a_shell_waits_no_longer_than_by_itself(
+    talk: Talk, short_dir: Path
+) -> None:
+    reader = gated(talk, short_dir)
+    talk.stream.feed(ENTER)
+    say(talk, 1, None, prohibits=False)
+    talk.stream.feed(END)
+    say(talk, 2, None, prohibits=False)
+    at_gate(reader)
+    talk.stream.feed(mark("C", "2", "/dir", "make"))
+    assert at_gate(reader) == []
+    os.close(reader)
+
+
+def test_a_command_is_not_held_behind_a_full_screen(talk: Talk, short_dir: Path) -> None:
+    reader = gated(talk, short_dir)
+    talk.stream.feed(b"\x1b[?1049h" + ENTER)
+    say(talk, 1, HELD)
+    assert b"said so" not in talk.shown()
+    talk.stream.shown()
+    assert talk.stream.question is None
+    assert at_gate(reader)[-1] == b"1 run"
+    assert told(talk) == [False]
+    os.close(reader)
