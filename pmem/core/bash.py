@@ -39,13 +39,18 @@ if TYPE_CHECKING:
 MAX_PARSED = 64 * 1024
 #: Words of a command and commands of a sequence that are read; the others are only hashed.
 MAX_CHILDREN = 1000
-#: More pipes than this are not parsed: tree-sitter takes time by their square.
+#: More of these in one line are not parsed: tree-sitter takes time by their square.
 MAX_PIPES = 1000
+MAX_ARRAYS = 300
+MAX_HERE_DOCUMENTS = 500
 #: Lines up to this many characters are kept as read.
 _CACHED = 8 * 1024
 #: A normal form is read again as what it came from: `<<1a2b3c4d` is a here-document's hash.
 _HASHED = re.compile(rb"(?<!<)<<([0-9a-f]{8})\b")
 _MARK = b"hashed_here_document_"
+#: tree-sitter-bash 0.25.1 looks up what stands here in a table of 256 places, and may crash the
+#: process where it is a letter beyond them (its issue 337).
+_AFTER_BRACE = re.compile(rb"(?<=\{)([0-9]*(?:\.\.[0-9]*)?)([\xc0-\xff][\x80-\xbf]*)")
 _HERE_DOCUMENT = re.compile(rb"<<-?[ \t]*['\"\\]?(\w+)[^\n]*\n(?s:.*?)\n[ \t]*\1$", re.MULTILINE)
 
 
@@ -66,12 +71,26 @@ def _read(line: str) -> Sequence:
     if b"\n" not in source:
         source = _HASHED.sub(rb"< " + _MARK + rb"\1", source)
     sequence = _unread(source)
-    if source.count(b"|") <= MAX_PIPES or _HERE_DOCUMENT.sub(b"", source).count(b"|") <= MAX_PIPES:
+    if not _takes_long(source):
         with suppress(RecursionError, ValueError):
-            sequence = _Reader(source).sequence(_parser().parse(source).root_node, 0)
+            # Places are the same in both: texts are read from the line as it is.
+            parsed = _parser().parse(_AFTER_BRACE.sub(_letters, source))
+            sequence = _Reader(source).sequence(parsed.root_node, 0)
     if rest:
         sequence = Sequence((*sequence.items, Item(";", Unread(f"#{short_hash(rest)}"))))
     return sequence
+
+
+def _takes_long(source: bytes) -> bool:
+    if source.count(b"=(") > MAX_ARRAYS or source.count(b"<<") > MAX_HERE_DOCUMENTS:
+        return True
+    return (
+        source.count(b"|") > MAX_PIPES and _HERE_DOCUMENT.sub(b"", source).count(b"|") > MAX_PIPES
+    )
+
+
+def _letters(m: re.Match[bytes]) -> bytes:
+    return m[1] + b"x" * len(m[2])
 
 
 def _unread(source: bytes) -> Sequence:
