@@ -41,6 +41,7 @@ class ClaudeCode:
     binary = "claude"
     tells = True
     can_hold = True
+    shows = True
 
     def find(self, env: Mapping[str, str]) -> Path | None:
         """On PATH, in the native installer's places, or among global node packages."""

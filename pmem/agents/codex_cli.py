@@ -49,6 +49,7 @@ class CodexCli:
     binary = "codex"
     tells = True
     can_hold = True
+    shows = True
 
     def find(self, env: Mapping[str, str]) -> Path | None:
         """On PATH, or among global node packages and Homebrew's programs."""

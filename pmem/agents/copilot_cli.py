@@ -38,6 +38,7 @@ class CopilotCli:
     binary = "copilot"
     tells = True
     can_hold = True
+    shows = False
 
     def find(self, env: Mapping[str, str]) -> Path | None:
         """On PATH, or among global node packages and Homebrew's programs."""

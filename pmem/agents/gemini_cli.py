@@ -40,6 +40,7 @@ class GeminiCli:
     binary = "gemini"
     tells = True
     can_hold = True
+    shows = True
 
     def find(self, env: Mapping[str, str]) -> Path | None:
         """On PATH, or among global node packages and Homebrew's programs."""

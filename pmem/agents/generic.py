@@ -17,6 +17,7 @@ class Generic:
     binary = ""
     tells = False
     can_hold = False
+    shows = False
 
     def find(self, env: Mapping[str, str]) -> Path | None:
         """There is nothing to find."""

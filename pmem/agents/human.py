@@ -10,6 +10,7 @@ from pmem.core.text import clean, shorten
 MAX_CITED = 3
 MAX_WORDS = 25
 MAX_CHARS = 140
+HELD = "held back once; proposed again it runs"
 
 
 def human_text(answer: Answer) -> str:
@@ -22,7 +23,7 @@ def human_text(answer: Answer) -> str:
     lines = [f"{HEADER} {answer.reminder.text}"]
     lines += [_cited(citation) for citation in answer.citations[:MAX_CITED]]
     if answer.hold:
-        lines.append("held back once; proposed again it runs")
+        lines.append(HELD)
     lines.append("more: pmem bank show " + (answer.reminder.entries or ("ID",))[0])
     return "\n".join(lines)
 

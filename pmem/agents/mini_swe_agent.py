@@ -36,6 +36,7 @@ class MiniSweAgent:
     binary = "mini"
     tells = True
     can_hold = True
+    shows = True
 
     def find(self, env: Mapping[str, str]) -> Path | None:
         """On PATH, or where pip, pipx and uv put programs; another `mini` does not count."""

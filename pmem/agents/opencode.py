@@ -42,6 +42,7 @@ class Opencode:
     binary = "opencode"
     tells = True
     can_hold = True
+    shows = True
 
     def find(self, env: Mapping[str, str]) -> Path | None:
         """On PATH, where its installer puts it, or among global node packages."""

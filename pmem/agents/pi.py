@@ -34,6 +34,7 @@ class Pi:
     binary = "pi"
     tells = True
     can_hold = True
+    shows = True
 
     def find(self, env: Mapping[str, str]) -> Path | None:
         """On PATH, or among global node packages."""

@@ -42,7 +42,8 @@ class AgentAdapter(Protocol):
 
     `name` is the word by which its hooks name themselves, `binary` the program's file name.
     `tells` is False for programs whose actions pmem cannot see (`generic`); `can_hold` says that
-    a proposed action can be put back with a reason. One object serves one session process: it
+    a proposed action can be put back with a reason, `shows` that the person sees a reminder on the
+    agent's own screen (else it is told beside it). One object serves one session process: it
     may remember what an agent told before, as far as a later event leaves it out.
     """
 
@@ -51,6 +52,7 @@ class AgentAdapter(Protocol):
     binary: str
     tells: bool
     can_hold: bool
+    shows: bool
 
     def find(self, env: Mapping[str, str]) -> Path | None:
         """The installed program, on PATH or at its usual install place; None if there is none."""

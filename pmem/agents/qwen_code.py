@@ -44,6 +44,7 @@ class QwenCode:
     binary = "qwen"
     tells = True
     can_hold = True
+    shows = False
 
     def find(self, env: Mapping[str, str]) -> Path | None:
         """On PATH, or among global node packages and Homebrew's programs."""

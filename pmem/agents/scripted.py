@@ -54,6 +54,7 @@ class ScriptedAgent:
     binary = "pmem-scripted-agent"
     tells = True
     can_hold = True
+    shows = True
 
     def find(self, env: Mapping[str, str]) -> Path | None:
         """Never installed by itself: it is part of the package."""

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pmem.cli.environment import Environment
 from pmem.cli.exits import Exit, Trouble
-from pmem.cli.join import ACTIVE, around, join, under_memory
+from pmem.cli.join import around, join, under_memory
 from pmem.cli.options import StartOptions, read_task
 from pmem.cli.program import become, find_program
 from pmem.cli.project import project_of, settings_of
 
 if TYPE_CHECKING:
-    from pmem.session.process import Running, SessionConfig
+    from pmem.session.process import SessionConfig
 
 #: Values of PMEM that switch everything off.
 OFF = frozenset({"off", "0", "no", "false"})
@@ -190,11 +190,17 @@ def start(environment: Environment, options: StartOptions, program: Program) -> 
     config = configure(environment, options, program)
     if config is None:
         become(program.command, environment.env, environment.cwd)
+    from pmem.cli.relayed import Told, beside, run
     from pmem.cli.report import Report
     from pmem.session.process import start as start_session
 
     if not environment.terminal:  # what is imported after the fork costs more, in both processes
         import pmem.terminal.plain  # noqa: F401
+    recorder = None
+    if config.settings.record:
+        from pmem.cli import recording
+
+        config, recorder = recording.begin(environment, config)
     try:
         running = start_session(config, environment.env)
     except OSError as error:
@@ -213,13 +219,20 @@ def start(environment: Environment, options: StartOptions, program: Program) -> 
         running.link.wait_ready(program.patience)
     if environment.stderr_isatty and not quiet:
         report.start_line(line.remark)
-    patience = config.settings.patience
-    code = _run(environment, running, line, nonce if program.marks else None, patience)
+    told = Told(
+        nonce if program.marks else None,
+        config.settings.patience,
+        recorder,
+        beside(environment, config.settings, running.link),
+    )
+    code = run(environment, running, line, told)
     if line.after is not None:
         line.after()
     report.end(code)
     if environment.stderr_isatty and not quiet:
         report.end_line()
+    if recorder is not None:
+        recording.end(environment, recorder, quiet=quiet)
     return code
 
 
@@ -265,18 +278,3 @@ def offer_the_past(environment: Environment) -> None:
 
     if any_at_a_glance(environment.cwd, environment.env):
         environment.say("agents ran here before; what memory would have said: pmem replay --here")
-
-
-def _run(
-    environment: Environment, running: Running, line: Line, nonce: str | None, patience: float
-) -> int:
-    env = {**environment.env, **line.env, **running.env, ACTIVE: "1"}
-    argv = list(line.argv)
-    cwd = os.fspath(environment.cwd) if environment.cwd.is_dir() else None
-    if environment.terminal:
-        from pmem.terminal.relay import run_in_pty
-
-        return run_in_pty(argv, env, cwd, link=running.link, nonce=nonce, patience=patience)
-    from pmem.terminal.plain import run_plain
-
-    return run_plain(argv, env, cwd)

@@ -31,12 +31,14 @@ Examples:
   pmem log --decisions           every decision, the silent ones too, and why
   pmem log --call 3              the raw prompt and answer behind a model's decision
   pmem log -f                    as it happens, in another terminal
+  pmem log -f --reminders        only what is said, as banners
   pmem log --json | tail -n 1    one step a line
 
 With --json a step is the neutral line that replay reads; with --decisions it is one decision.""",
 )
 @click.argument("session", required=False)
 @click.option("--decisions", is_flag=True, help="What was decided instead of what was done.")
+@click.option("--reminders", is_flag=True, help="Only what was said to you, as banners.")
 @click.option(
     "--call", type=click.IntRange(min=1), metavar="N", help="A model's raw prompt and answer."
 )
@@ -48,6 +50,7 @@ def log(
     environment: Environment,
     session: str | None,
     decisions: bool,
+    reminders: bool,
     call: int | None,
     follow: bool,
     as_json: bool,
@@ -66,14 +69,35 @@ def log(
         show_call(environment, place, call, as_json=as_json)
         return
     lines = Lines(environment)
+    decisions = decisions or reminders
     for step, decision in records(place, decisions=decisions, both=not as_json, follow=follow):
+        if reminders and not for_the_person(decision or {}):
+            continue
         if as_json:
             write_json(environment, step or decision, one_line=True)
         elif step is not None:
             environment.write(lines.step(step))
+        elif decision is not None and reminders:
+            show_banner(environment, lines.banner(decision))
         elif decision is not None:
             environment.write(lines.decision(decision) if decisions else lines.said(decision))
         environment.stdout.flush()
+
+
+def for_the_person(decision: dict[str, Any]) -> bool:
+    """Whether a decision was a reminder that the person was shown."""
+    told = decision.get("decision") == "remind" and decision.get("delivery") != "none"
+    return told and decision.get("audience") != "agent"
+
+
+def show_banner(environment: Environment, text: str) -> None:
+    """One banner; in a pane of pmem's own it has the pane to itself."""
+    from pmem.terminal.beside import fit_pane
+
+    if fit_pane(text, environment.env):
+        environment.stdout.write("\x1b[?25l\n" + text)
+    else:
+        environment.write(text)
 
 
 def show_call(environment: Environment, place: Path, number: int, *, as_json: bool) -> None:

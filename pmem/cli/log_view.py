@@ -10,6 +10,7 @@ from pmem.cli.tables import UNBOUNDED, width
 from pmem.cli.words import clock
 from pmem.core.decision import HEADER
 from pmem.core.text import clean
+from pmem.terminal.banner import MAX_COLUMNS, charset, render_banner
 from pmem.terminal.cells import fit, wrap
 
 GREY, RED, YELLOW, CYAN = "2", "31", "33", "36"
@@ -21,6 +22,7 @@ class Lines:
     def __init__(self, environment: Environment) -> None:
         self.width = width(environment)
         self.colour = environment.colour(environment.stdout)
+        self.ascii_only = charset(environment.env) not in ("utf-8", "utf8")
 
     def step(self, step: Mapping[str, Any]) -> str:
         """`  12  14:02:11  ✗ 2    0.3 s  npm test`"""
@@ -48,6 +50,19 @@ class Lines:
         text = f"{HEADER} {clean(str(decision.get('text', '')))} {how}"
         lines = [text] if self.width == UNBOUNDED else wrap(text, max(self.width - 6, 20))
         return "\n".join(self._paint(f"      {line}", YELLOW) for line in lines)
+
+    def banner(self, decision: Mapping[str, Any]) -> str:
+        """A reminder in its box, as a shell shows it."""
+        from pmem.agents.human import HELD
+
+        told = {
+            "text": decision.get("text", ""),
+            "held": HELD if decision.get("hold") else False,
+            "citations": decision.get("cited") or (),
+        }
+        columns = MAX_COLUMNS if self.width == UNBOUNDED else self.width
+        drawn = render_banner(told, columns, self.colour, ascii_only=self.ascii_only)
+        return drawn.replace("\r\n", "\n").rstrip("\n")
 
     def decision(self, decision: Mapping[str, Any]) -> str:
         """`  12  14:02:11  silent  failure    no rule applies`"""

@@ -28,6 +28,8 @@ class StartOptions(NamedTuple):
     mode: str | None = None
     pure: bool | None = None
     yes: bool | None = None
+    record: bool | None = None
+    pane: str | None = None
 
     def over(self, other: StartOptions) -> StartOptions:
         """These options, and the other's where nothing is said here."""
@@ -45,6 +47,8 @@ class StartOptions(NamedTuple):
             "model": self.model,
             "mode": self.mode,
             "pure": self.pure,
+            "record": self.record,
+            "pane": self.pane,
         }
         return {name: value for name, value in named.items() if value is not None}
 
@@ -104,7 +108,19 @@ def start_options(command: F) -> F:
                 help="The paper's own memory agent: every step, two calls, no watches.",
             ),
             click.option(
+                "--pane",
+                type=click.Choice(["auto", "always", "never"]),
+                metavar="WHEN",
+                help="In tmux, a small pane with the reminders: auto, where the agent shows none.",
+            ),
+            click.option(
                 "--yes", is_flag=True, default=None, help="Let the model be asked in this project."
+            ),
+            click.option(
+                "--record",
+                is_flag=True,
+                default=None,
+                help="Keep what the terminal shows, for `asciinema play`.",
             ),
         )
     ):

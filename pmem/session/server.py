@@ -195,6 +195,8 @@ class Server:
         for event in adapter.events(payload):
             latest = self.session.handle(as_guest(event, name) if name else event, channel)
             answer = latest if latest.reminder is not None else answer
+        if not adapter.shows and (unseen := banner(answer)) is not None:
+            self.link.send({"type": "banner", "banner": unseen})
         return adapter.answer(payload, answer)
 
     def _adapter(self, agent: str, guest: str) -> AgentAdapter:

@@ -159,6 +159,18 @@ KNOBS: dict[str, Knob] = {
         Knob("session_money", 2.0, "US dollars a session's model may take; 0: no limit"),
         Knob("day_tokens", 10_000_000, "tokens of all sessions in a day; 0: no limit"),
         Knob("day_money", 10.0, "US dollars of all sessions in a day; 0: no limit"),
+        Knob(
+            "pane",
+            "auto",
+            "in tmux, reminders in a small pane; auto: those of an agent that shows none",
+            allowed=("auto", "always", "never"),
+        ),
+        Knob(
+            "notify",
+            "auto",
+            "outside tmux, by OSC 9 or 777; auto: where the terminal is known to take one",
+            allowed=("auto", "9", "777", "never"),
+        ),
         Knob("quiet", False, "no line at the start and at the end"),
         Knob("record", False, "keep a recording of the terminal (terminal.cast)"),
         Knob("without", (), "rules of the memory agent that are switched off, by name"),

@@ -37,6 +37,8 @@ class Settings:
     session_money: float = 2.0
     day_tokens: int = 10_000_000
     day_money: float = 10.0
+    pane: str = "auto"
+    notify: str = "auto"
     quiet: bool = False
     record: bool = False
     without: tuple[str, ...] = ()

@@ -128,7 +128,8 @@ def _body(banner: Mapping[str, Any], cells: int) -> list[list[_Piece]]:
     if left > 0:
         lines.append([(f"and {left} more", "faint")])
     if banner.get("held"):
-        lines.extend([(line, "header")] for line in wrap(HELD, cells))
+        held = banner["held"] if isinstance(banner["held"], str) else HELD
+        lines.extend([(line, "header")] for line in wrap(held, cells))
     return lines
 
 

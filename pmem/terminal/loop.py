@@ -6,7 +6,7 @@ import contextlib
 import os
 import signal
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pmem.terminal.drain import Drain
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pmem.terminal.child import Child
     from pmem.terminal.link import Link
     from pmem.terminal.stream import ShellStream
+    from pmem.terminal.tmux_status import TmuxStatus
 
 #: One read of so much, written on at once, keeps keys quick and is as fast as larger ones.
 CHUNK = 4096
@@ -56,6 +57,7 @@ class Relay:
         child: Child,
         link: Link | None = None,
         recorder: Recorder | None = None,
+        beside: Callable[[Mapping[str, Any]], bytes] | None = None,
     ) -> None:
         self._terminal = terminal
         self._signals = signals
@@ -63,7 +65,10 @@ class Relay:
         self._link = link
         self._link_fd = -1 if link is None else link.fileno()
         self._recorder = recorder
+        self._beside = beside
+        self._notice = b""
         self._stream: ShellStream | None = None
+        self._status: TmuxStatus | None = None
         self._modes = Modes()
         self._poller = Poller()
         self._to_terminal = bytearray()
@@ -78,8 +83,10 @@ class Relay:
     def watch_commands(self, link: Link, nonce: str, patience: float = 0.0) -> None:
         """Read the marks of a shell that knows `nonce` and put banners into its output."""
         from pmem.terminal.stream import ShellStream
+        from pmem.terminal.tmux_status import TmuxStatus
 
-        self._stream = ShellStream(link, nonce, self._draw, patience)
+        self._status = TmuxStatus(os.environ)
+        self._stream = ShellStream(link, nonce, self._draw, patience, self._tell)
         self._modes = self._stream.modes
 
     def run(self) -> int:
@@ -115,6 +122,8 @@ class Relay:
                 with contextlib.suppress(OSError):
                     self._terminal.write(off)
         self._terminal.leave_raw()
+        if self._status is not None:
+            self._status.close()
 
     def _prepare(self) -> float | None:
         """Say what to wait for; the seconds until something is due by time, None if nothing is."""
@@ -261,6 +270,8 @@ class Relay:
             self._recorder.output(data)
         if self._hung_up:
             return
+        if self._notice:
+            data = self._with_notice(data)
         try:
             if self._to_terminal:
                 self._to_terminal += data
@@ -272,12 +283,23 @@ class Relay:
         except OSError:
             self._hang_up()
 
+    def _with_notice(self, data: bytes) -> bytes:
+        from pmem.terminal.notify import put_in
+
+        noticed = put_in(self._notice, data)
+        if noticed is None:
+            return data
+        self._notice = b""
+        return noticed
+
     def _on_link(self) -> None:
         assert self._link is not None
         self._link.flush()
         for message in self._link.receive():
             if message.get("type") == "answer" and self._stream is not None:
                 self._stream.receive(message)
+            elif self._beside is not None:
+                self._notice += self._beside(message)
 
     def _on_signals(self) -> None:
         found = self._signals.take()
@@ -355,6 +377,13 @@ class Relay:
                 self._poller.want(fd, 0)
         self._output_ended = True
         self._child.hang_up()
+
+    def _tell(self, banner: Mapping[str, Any], hidden: bool) -> None:
+        """Tell of a banner where it does not stand on the screen itself."""
+        if self._status is not None and self._status.works:
+            self._status.tell(banner, hidden)
+        elif hidden and self._beside is not None:
+            self._notice += self._beside({"type": "banner", "banner": banner})
 
     def _draw(self, banner: Mapping[str, Any]) -> bytes:
         from pmem.terminal.banner import encode_banner

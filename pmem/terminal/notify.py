@@ -7,6 +7,7 @@ not know the sequence drops it; nothing moves on the screen.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from pmem.core.text import clean, shorten
@@ -25,6 +26,8 @@ TERMS = {"xterm-kitty": "777", "xterm-ghostty": "777", "foot": "777", "wezterm":
 #: What a notification says at most, in words and in characters.
 MAX_WORDS, MAX_CHARS = 40, 200
 TITLE = "pmem"
+#: Behind such a sequence nothing that the program began is open, whatever came before.
+_SETTLED = re.compile(rb"(?<!\x1b)\x1b\[[0-?]*[ -/]*[@-~]")
 #: A multiplexer stands between: who is behind it is not told.
 BETWEEN = ("tmux", "screen")
 
@@ -59,3 +62,15 @@ def notification(text: str, env: Mapping[str, str], setting: str = "auto") -> by
     if env.get("TMUX"):
         sequence = "\x1bPtmux;" + sequence.replace("\x1b", "\x1b\x1b") + "\x1b\\"
     return sequence.encode("utf-8", "replace")
+
+
+def put_in(notice: bytes, output: bytes) -> bytes | None:
+    """A program's output with the notice in it, None where no place for it is safe.
+
+    A chunk may begin and end anywhere in a sequence or a character; right behind a whole control
+    sequence neither is cut.
+    """
+    found = _SETTLED.search(output)
+    if found is None:
+        return None
+    return output[: found.end()] + notice + output[found.end() :]

@@ -7,8 +7,8 @@ terminal that does not read nor a program that does not read ever stops the othe
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from pmem.terminal.loop import Recorder, Relay
 from pmem.terminal.signals import Signals
@@ -27,6 +27,7 @@ def run_in_pty(
     nonce: str | None = None,
     *,
     recorder: Recorder | None = None,
+    beside: Callable[[Mapping[str, Any]], bytes] | None = None,
     patience: float = 0.0,
     stdin: int = 0,
     stdout: int = 1,
@@ -36,7 +37,8 @@ def run_in_pty(
     Returns its exit code, 128 + n if signal n ended it, 127 or 126 (with a word on stderr) if
     it cannot be started. With a `nonce` the program is a shell whose marks are turned into
     messages on `link` and taken out of the stream, and banners are put into it; `patience` is
-    how long an answer may take, in seconds, where that is more than can be felt.
+    how long an answer may take, in seconds, where that is more than can be felt. `beside` is given
+    the session's other messages; what it returns goes to the terminal between two sequences.
     """
     terminal = Terminal(stdin, stdout)
     try:
@@ -46,7 +48,7 @@ def run_in_pty(
             except CannotStart as problem:
                 print(f"pmem: {problem}", file=sys.stderr)
                 return problem.exit_code
-            relay = Relay(terminal, signals, child, link, recorder)
+            relay = Relay(terminal, signals, child, link, recorder, beside)
             if nonce is not None and link is not None:
                 relay.watch_commands(link, nonce, patience)
             try:
