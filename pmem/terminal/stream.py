@@ -57,14 +57,21 @@ class ShellStream:
 
     `draw` renders a banner as it stands on the wire. While `question` is set, what is typed
     goes to `typed`; `to_shell` collects what the shell gets of it. `patience` is how many seconds
-    an answer may take at the most, where that is more than `HOLD`.
+    an answer may take at the most, where that is more than `HOLD`. `tell` hears of each banner as
+    it comes, and whether a full-screen program hides it for now.
     """
 
     def __init__(
-        self, link: Link, nonce: str, draw: Callable[[Banner], bytes], patience: float = 0.0
+        self,
+        link: Link,
+        nonce: str,
+        draw: Callable[[Banner], bytes],
+        patience: float = 0.0,
+        tell: Callable[[Banner, bool], None] = lambda banner, hidden: None,
     ) -> None:
         self._link = link
         self._patience = patience
+        self._tell = tell
         self._parser = MarkParser(nonce)
         self._draw = draw
         self._commands = Commands(link)
@@ -139,6 +146,8 @@ class ShellStream:
         self._prohibits = bool(message.get("prohibits", self._prohibits))
         banner = message.get("banner")
         banner = banner if isinstance(banner, Mapping) else None
+        if banner is not None:
+            self._tell(banner, self.modes.full_screen)
         for held in self._places():
             if held.number == message["n"] and not held.answered:
                 held.answered = True

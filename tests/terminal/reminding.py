@@ -1,4 +1,5 @@
-"""reminding.py DIR: bash under the relay, with a session that reminds of every failure."""
+"""reminding.py DIR: bash under the relay, with a session that reminds of every failure, and too
+late of every `less`."""
 
 from __future__ import annotations
 
@@ -6,6 +7,7 @@ import os
 import select
 import socket
 import sys
+import time
 from pathlib import Path
 
 from pmem.terminal.link import Link
@@ -16,6 +18,7 @@ BANNER = {
     "held": False,
     "citations": [{"id": "npm-test", "content": "npm test: failed", "steps": [3, 5]}],
 }
+LATE = {"text": "Read #(touch ran)before #[fg=red]#{pane_id}, 50%H", "held": False}
 
 
 def main() -> None:
@@ -32,7 +35,11 @@ def main() -> None:
         for message in link.receive():
             wrong = message["type"] == "finished" and message["exit_code"]
             banner = BANNER if wrong else None
-            link.send({"type": "answer", "n": message["n"], "banner": banner})
+            if message["type"] == "entered" and "less" in message["command"]:
+                time.sleep(0.6)
+                banner = LATE
+            said = {"banner": banner, "prohibits": False}
+            link.send({"type": "answer", "n": message["n"], **said})
     os.wait()
 
 

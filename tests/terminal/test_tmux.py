@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -12,7 +14,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from rig import HOST, host_env
+from rig import HOST, Rig, host_env
+
+Start = Callable[..., Rig]
 
 pytestmark = pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed")
 
@@ -25,9 +29,12 @@ class Tmux:
         self._env = {k: v for k, v in env.items() if not k.startswith("TMUX")}
         self._cwd = cwd
 
+    def command(self, *command: str) -> list[str]:
+        return ["tmux", "-L", self._socket, "-f", "/dev/null", *command]
+
     def __call__(self, *command: str) -> str:
         done = subprocess.run(
-            ["tmux", "-L", self._socket, "-f", "/dev/null", *command],
+            self.command(*command),
             env=self._env,
             cwd=self._cwd,
             capture_output=True,
@@ -221,3 +228,65 @@ def test_tmux_inside_the_shell_shows_no_mark(tmux: Callable[[], Tmux], home: Pat
     server.until("[exited]")
     server("send-keys", "echo back", "Enter")
     server.until("\nback")
+
+
+def option(server: Tmux) -> str:
+    """The pane's option as a status line shows it."""
+    return server("display-message", "-p", "#{@pmem}").strip()
+
+
+@pytest.mark.parametrize("end", ["exit", "kill", "closed"])
+def test_a_reminder_is_in_the_panes_option_until_the_end(
+    tmux: Callable[[], Tmux], home: Path, end: str
+) -> None:
+    server = tmux()
+    shell_in(server, home, 80)
+    before = [server(*query) for query in OPTIONS]
+    assert option(server) == ""
+    server("send-keys", "false", "Enter")
+    server.until("[MEMORY REMINDER]")
+    wait_for(lambda: option(server).startswith("pmem 1: 테스트가"))
+    server("send-keys", "false", "Enter")
+    wait_for(lambda: option(server).startswith("pmem 2: "))
+    if end == "exit":
+        server("send-keys", "exit 3", "Enter")
+        server.until("dead")
+    elif end == "kill":
+        pid = server("display-message", "-p", "#{pane_pid}").strip()
+        (host,) = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        os.kill(int(host), signal.SIGKILL)
+    else:
+        server("respawn-pane", "-k", "sh -c 'echo other; sleep 1000'")
+        server.until("other")
+    wait_for(lambda: option(server) == "")
+    assert [server(*query) for query in OPTIONS] == before
+
+
+def test_a_reminder_behind_a_full_screen_is_a_message(
+    tmux: Callable[[], Tmux], bare: Start, home: Path
+) -> None:
+    server = tmux()
+    shell_in(server, home, 80)
+    client = bare(*server.command("attach"), env=host_env({"LANG": "C.UTF-8"}))
+    client.expect("> ")
+    server("send-keys", "true", "Enter")
+    client.expect("true.*> ")
+    server("send-keys", "less /etc/passwd", "Enter")
+    client.expect("root:")
+    client.until(lambda: "pmem 1: Read" in client.display()[-1])
+    assert client.display()[0].startswith("root:")  # and the screen stays less's own
+    assert "(touch ran)before [fg=red]{pane_id}, 50%H" in client.display()[-1]
+    assert not list(home.rglob("ran"))
+    server("send-keys", "q")
+    client.expect("MEMORY REMINDER")
+
+
+#: What tmux keeps of its own, the user's and the pane's options.
+OPTIONS = [("show-options", *flags) for flags in (["-s"], ["-g"], [], ["-gw"], ["-w"], ["-p"])]
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 20
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
