@@ -64,7 +64,8 @@ def opened_bank(
     project = project_of(environment, directory)
     if change and project.read_only:
         raise Trouble(f"nothing is kept in {project.root}", "name a place with --dir DIR")
-    bank_file = BankFile(project)
+    at_terminal = environment.stdout_isatty or environment.stderr_isatty
+    bank_file = BankFile(project, vouched=at_terminal)
     written = True
     try:
         yield bank_file

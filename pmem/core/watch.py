@@ -183,7 +183,13 @@ class Watches:
         return slot.problem if slot is not None else ""
 
     def may_hold(self, reminder: Reminder, action: Action) -> bool:
-        """Whether `hold = "watch"` lets this reminder put this action back."""
+        """Whether `hold = "watch"` lets this reminder put this action back.
+
+        Never one that the agent wrote itself, or that came out of a step.
+        """
+        slots = [slot for id in reminder.entries if (slot := self._slots.get(id)) is not None]
+        if any(slot.entry.source.startswith(("agent", "step ")) for slot in slots):
+            return False
         return reminder.reason.startswith("watch:") and costly(action)
 
     # -- how it is decided --------------------------------------------------------------------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from pmem.core.bank import BankOp, MemoryBank
@@ -15,6 +15,7 @@ class BankInMemory:
     def __init__(self, bank: MemoryBank | None = None) -> None:
         self.bank = bank or MemoryBank()
         self.cited: set[str] = set()
+        self.at_work: Callable[[], str] = str
 
     def refresh(self) -> bool:
         """Nobody else writes it."""

@@ -21,6 +21,8 @@ class BankHolder(Protocol):
     bank: MemoryBank
     #: Ids that reminders cite: they stay when the bank is full.
     cited: set[str]
+    #: Whether an agent's step is under way, as `Hands.at_work` tells it.
+    at_work: Callable[[], str]
 
     def refresh(self) -> bool:
         """Take in what others wrote since; True if there was anything."""

@@ -28,6 +28,7 @@ from pmem.core.step import Action, Step
 from pmem.core.trigger import trigger
 from pmem.session.lane import Lane
 from pmem.session.guests import Guests
+from pmem.session.hands import Hands
 from pmem.session.lane import Lane
 from pmem.session.outside import Channel, Outside
 from pmem.session.scribe import Scribe, Tally
@@ -67,9 +68,17 @@ class Session:
         self.lanes: dict[str | None, Lane] = {}
         self._has_model = outside.thinking is not None or hasattr(outside.memory, "mind")
         self.guests = Guests()
+        self.hands = Hands()
+        outside.bank.at_work = self.hands.at_work
 
     def handle(self, event: Event, channel: Channel) -> Answer:
         """Take one event in and say what to answer: at most one reminder, mostly nothing."""
+        self.hands.before(event, channel)
+        answer = self._answer(event, channel)
+        self.hands.after(event, channel, held=answer.hold)
+        return answer
+
+    def _answer(self, event: Event, channel: Channel) -> Answer:
         self.outside.bank.refresh()
         self.take_thoughts()
         match event:

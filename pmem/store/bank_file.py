@@ -10,10 +10,10 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from pmem.core.bank import MAX_ENTRIES, BankOp, Entry, MemoryBank
-from pmem.store import bank_rescue, bank_toml, files, jsonl
+from pmem.store import authors, bank_rescue, bank_toml, files, jsonl
 from pmem.store.bank_entry import to_table
 from pmem.store.evict import evict
 from pmem.store.project import ForeignDirectory, Project, ensure
@@ -38,12 +38,18 @@ class BankFile:
     """A project's bank. `bank` may be another object after `refresh` and `flush`.
 
     `notes` are sentences for the user, each said once; `problem` is why the file is not up to
-    date ("" if it is); the session adds to `cited` the ids that reminders cite.
+    date ("" if it is); the session adds to `cited` the ids that reminders cite, and says with
+    `at_work` whose hand may be behind what others write. `vouched` says that what is the user's
+    in our own operations is so indeed.
     """
 
-    def __init__(self, project: Project, *, max_entries: int = MAX_ENTRIES) -> None:
+    def __init__(
+        self, project: Project, *, max_entries: int = MAX_ENTRIES, vouched: bool = True
+    ) -> None:
         self.project = project
         self.max_entries = max_entries
+        self.vouched = vouched
+        self.at_work: Callable[[], str] = str
         self.bank = MemoryBank()
         self.notes: list[str] = []
         self.problem = ""
@@ -171,6 +177,10 @@ class BankFile:
         content, stamp = files.read_file(NAME, dir_fd)
         remarks: list[str] = []
         fresh = bank_rescue.read(content, remarks, self._blocks)
+        hand = self.at_work()
+        if hand:
+            trusted = hand != "bank"
+            self._dirty |= authors.disown(fresh, self.bank, self.project.state, trusted=trusted)
         for op in self._queue:
             with contextlib.suppress(ValueError):
                 fresh.apply(op)
@@ -209,6 +219,8 @@ class BankFile:
             else:
                 raise files.Busy("something keeps writing to it")
             try:
+                if self.vouched:  # before anybody can see it in the file
+                    authors.vouch(self.project.state, self._queue, self.bank)
                 self._archive(dir_fd)
                 files.commit(dir_fd, new, NAME)
             except OSError:
