@@ -23,9 +23,10 @@ class Entry:
     """One fact of the bank. Knowledge uses the first block of fields, procedural all of them.
 
     `source` is `user`, `FILE:LINE`, `step N of SESSION`, `model` or `agent` (what the action agent
-    wrote into bank.toml itself); `when` is a watch as it stands in bank.toml; `files` holds a hash of each file (or `FILE:LINE`) the entry cites, as it
-    was when the fact was noted; `stale` says why the entry is not to be relied on, "" if nothing
-    speaks against it; `extra` holds keys this version does not know, kept as they are.
+    wrote into bank.toml itself); `when` is a watch as it stands in bank.toml; `files` holds a hash
+    of each file (or `FILE:LINE`) the entry cites, as it was when the fact was noted; `stale` says
+    why the entry is not to be relied on, "" if nothing speaks against it; `extra` holds keys this
+    version does not know, kept as they are.
     """
 
     section: Section

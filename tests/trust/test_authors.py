@@ -190,11 +190,13 @@ def test_nor_what_a_script_of_its_own_adds_without_a_terminal(project: Project) 
 def test_a_watch_of_the_agents_holds_under_no_setting(project: Project) -> None:
     desk = Desk(project)
     desk.session.voice.hold = "watch"
-    desk.write(MINE.replace('"user"', '"model"'))
-    assert desk.tell(wants("make deploy now"))
-    desk.tell(ran("make deploy now"))
+    desk.write(MINE.replace('"user"', '"model"').replace("make deploy", "git push"))
+    assert desk.tell(wants("git push -f"))
+    desk.tell(ran("git push -f"))
     desk.tell(wants("sh x.sh"))
-    desk.write(MINE.replace("Never", "Do not").replace("mine", "again"))
+    desk.write(
+        MINE.replace("Never", "Do not").replace("mine", "again").replace("make deploy", "git push")
+    )
     desk.tell(ran("sh x.sh"))
     assert desk.source("again") == "agent"
-    assert not desk.tell(wants("make deploy at once"))
+    assert not desk.tell(wants("git push --all"))
