@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-import pytest
+import re
+from itertools import pairwise
 
-from pmem.terminal.notify import notification, way
+import pyte
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pmem.terminal.notify import notification, put_in, way
 
 
 @pytest.mark.parametrize(
@@ -48,3 +54,48 @@ def test_nothing_in_the_text_can_end_the_sequence_or_begin_another() -> None:
     assert not any(ord(c) < 32 or 0x7F <= ord(c) < 0xA0 for c in body)
     assert ";" not in body
     assert len(body) <= 200
+
+
+NOTICE = b"\x1b]9;pmem: x\x07"
+#: What a program's output is made of: text, sequences, strings, characters of several bytes.
+PIECES = st.sampled_from(
+    [
+        *("text ", "wörter 기억 ", "\r\n", "\x1b[1;31m", "\x1b[0m", "\x1b[2K", "\x1b[3;4H"),
+        *("\x1b]0;title\x07", "\x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\", "\x1b7", "\x1b8"),
+        *(
+            "\x1bPqabc\x1b\\",
+            "\x1bPtmux;\x1b\x1b[31m\x1b\\",
+            "\x1b[?2026h",
+            "\x1b[?2026l",
+            "\x1b(B",
+        ),
+    ]
+)
+
+
+@given(st.lists(PIECES, max_size=30), st.lists(st.integers(1, 400), max_size=6))
+def test_wherever_a_chunk_begins_the_notice_cuts_nothing(
+    pieces: list[str], cuts: list[int]
+) -> None:
+    output = "".join(pieces).encode()
+    ends = [0, *sorted({min(cut, len(output)) for cut in cuts}), len(output)]
+    waiting, sent = NOTICE, b""
+    for start, end in pairwise(ends):
+        chunk = output[start:end]
+        noticed = put_in(waiting, chunk) if waiting else None
+        if noticed is not None:
+            waiting = b""
+        sent += chunk if noticed is None else noticed
+    assert sent.replace(NOTICE, b"") == output
+    before = sent.partition(NOTICE)[0]
+    if before != sent:
+        assert re.search(rb"\x1b\[[0-9;?]*[A-Za-z]$", before)
+        assert not re.search(rb"\x1b\x1b\[[0-9;?]*[A-Za-z]$", before)
+        assert shown(sent) == shown(output)
+
+
+def shown(output: bytes) -> list[str]:
+    """The screen after this output."""
+    screen = pyte.Screen(80, 24)
+    pyte.ByteStream(screen).feed(output)
+    return list(screen.display)
