@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pmem.store.settings import Settings
     from pmem.terminal.beside import Beside
     from pmem.terminal.link import Link
-    from pmem.terminal.loop import Recorder
+    from pmem.terminal.outlet import Recorder
 
 
 class Told(NamedTuple):

@@ -7,13 +7,16 @@ import os
 import signal
 import time
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from pmem.terminal.drain import Drain
+from pmem.terminal.inlet import Inlet
 from pmem.terminal.modes import Modes
-from pmem.terminal.poller import READ, WRITE, Poller
+from pmem.terminal.outlet import Outlet, Recorder
+from pmem.terminal.poller import READ, WRITE
+from pmem.terminal.sides import Sides
 from pmem.terminal.signals import Signals
-from pmem.terminal.tty import Size, Terminal
+from pmem.terminal.tty import Terminal
 
 if TYPE_CHECKING:
     from pmem.terminal.child import Child
@@ -25,26 +28,12 @@ if TYPE_CHECKING:
 CHUNK = 4096
 #: While output comes in full chunks so many are passed on between two polls.
 BURST = 8
-#: Bytes queued in a direction past which no more is read for it.
-MAX_QUEUED = 64 << 10
 #: How long the output of a program that stops is passed on, in seconds.
 STOP_PATIENCE = 0.2
 #: How long a program may take to end after its terminal was closed, in seconds.
 HANGUP_PATIENCE = 1.0
 
 _FORWARDED = ("TERM", "INT", "QUIT", "USR1", "USR2")
-
-
-class Recorder(Protocol):
-    """Gets a copy of what the terminal shows (`--record`)."""
-
-    def output(self, data: bytes) -> None:
-        """Bytes on their way to the terminal."""
-        ...
-
-    def resize(self, size: Size) -> None:
-        """The terminal's size, at the start and whenever it changes."""
-        ...
 
 
 class Relay:
@@ -63,20 +52,14 @@ class Relay:
         self._signals = signals
         self._child = child
         self._link = link
-        self._link_fd = -1 if link is None else link.fileno()
-        self._recorder = recorder
         self._beside = beside
-        self._notice = b""
         self._stream: ShellStream | None = None
         self._status: TmuxStatus | None = None
         self._modes = Modes()
-        self._poller = Poller()
-        self._to_terminal = bytearray()
-        self._to_child = bytearray()
-        self._takes_input = True
-        self._last_input = b""
+        self._sides = Sides(terminal, signals, child, link)
+        self._outlet = Outlet(terminal, recorder)
+        self._inlet = Inlet(terminal, child)
         self._output_ended = False
-        self._asks: tuple[bool, bool, bool, bool, int] | None = None
         self._drain: Drain | None = None
         self._hung_up = 0.0
 
@@ -92,24 +75,31 @@ class Relay:
     def run(self) -> int:
         """Relay until the program has ended and all it wrote is out; its exit code."""
         terminal, child = self._terminal, self._child
+        inlet, outlet = self._inlet, self._outlet
         terminal.enter_raw()
         self._resize()  # it may have changed while the program started
         while (self._drain is None and not self._hung_up) or not self._finished():
             reads_last = None if self._drain is None or not self._has_room() else self._drain
-            ready = self._poller.wait(self._prepare())
+            ready = self._sides.wait(
+                self._has_room(),
+                bool(inlet.untaken),
+                inlet.takes,
+                bool(outlet.unsent),
+                self._patience(),
+            )
             if self._signals.fd in ready or self._signals.pending:
                 self._on_signals()  # first: what is typed after a signal does not overtake it
-            if self._link_fd in ready:
+            if self._sides.link_fd in ready:
                 self._on_link()
             if child.master is not None and child.master in ready:
                 events = ready[child.master]
                 if events & WRITE:
-                    self._feed_child()
+                    self._inlet.feed()
                 if events & READ:
                     self._pass_output()
             elif reads_last is not None:
                 reads_last.ran_dry()
-            if self._takes_input and ready.get(terminal.input, 0) & READ:
+            if inlet.open and ready.get(terminal.input, 0) & READ:
                 self._on_input()
             self._show()
         return child.exit_code
@@ -124,37 +114,6 @@ class Relay:
         self._terminal.leave_raw()
         if self._status is not None:
             self._status.close()
-
-    def _prepare(self) -> float | None:
-        """Say what to wait for; the seconds until something is due by time, None if nothing is."""
-        link = self._link
-        asks = (
-            self._has_room(),
-            bool(self._to_child),
-            self._takes_input and len(self._to_child) < MAX_QUEUED,
-            bool(self._to_terminal),
-            0 if link is None or link.lost else READ | WRITE if link.wants_write else READ,
-        )
-        if asks != self._asks:
-            self._ask(*asks)
-            self._asks = asks
-        return self._patience()
-
-    def _ask(self, room: bool, feeds: bool, types: bool, shows: bool, link: int) -> None:
-        terminal, child, want = self._terminal, self._child, self._poller.want
-        want(self._signals.fd, READ)
-        if child.master is not None and not self._output_ended:
-            want(child.master, (READ if room else 0) | (WRITE if feeds else 0))
-        events = READ if types else 0
-        if terminal.input == terminal.output:
-            want(terminal.input, events | (WRITE if shows else 0))
-        else:
-            want(terminal.input, events)
-            want(terminal.output, WRITE if shows else 0)
-        if self._link_fd >= 0:
-            want(self._link_fd, link)
-            if not link:  # it is off, and its descriptor closed
-                self._link_fd = -1
 
     def _patience(self) -> float | None:
         stream = self._stream
@@ -171,7 +130,7 @@ class Relay:
 
     def _has_room(self) -> bool:
         held = self._stream is not None and self._stream.full
-        return len(self._to_terminal) < MAX_QUEUED and not held
+        return self._outlet.has_room and not held
 
     def _finished(self) -> bool:
         if self._hung_up:
@@ -182,7 +141,7 @@ class Relay:
         if not self._output_ended and self._drain.due:
             self._end_drain(self._drain)
         held = self._stream is not None and self._stream.deadline is not None
-        return self._output_ended and not self._to_terminal and not held
+        return self._output_ended and not self._outlet.unsent and not held
 
     def _end_drain(self, drain: Drain) -> None:
         if not self._has_room():
@@ -196,7 +155,7 @@ class Relay:
         for _ in range(BURST):
             size = self._read_output()
             self._show()
-            if size < CHUNK // 2 or self._to_terminal:
+            if size < CHUNK // 2 or self._outlet.unsent:
                 break
 
     def _read_output(self) -> int:
@@ -222,75 +181,45 @@ class Relay:
     def _end_output(self) -> None:
         """No more output will come, or is waited for."""
         self._output_ended = True
-        if self._child.master is not None:
-            self._poller.want(self._child.master, 0)
+        self._sides.ignore_child()
         if self._stream is not None:
             self._stream.finish()
         self._check_child()
 
     def _on_input(self) -> None:
-        data = self._terminal.read(CHUNK)
+        data = self._inlet.read(CHUNK)
         if data is None:
             return
-        self._last_input = data[-1:] or self._last_input
         if data and self._stream is not None and self._stream.question is not None:
             self._stream.typed(data)
             self._take_typed(self._stream)
         elif data:
-            self._to_child += data
+            self._inlet.untaken += data
+        elif self._terminal.gone:
+            self._hang_up()
+            return
         else:
-            self._takes_input = False
-            if self._terminal.gone:
-                self._hang_up()
-                return
-            # On a line that is not ended the first one only ends that line.
-            ends = self._child.end_of_file()
-            self._to_child += ends if self._last_input in b"\r\n" else ends * 2
-        self._feed_child()
-
-    def _feed_child(self) -> None:
-        if self._to_child:
-            del self._to_child[: self._child.write(self._to_child)]
+            self._inlet.end()
+        self._inlet.feed()
 
     def _take_typed(self, stream: ShellStream) -> None:
         if stream.to_shell:
-            self._to_child += stream.to_shell
+            self._inlet.untaken += stream.to_shell
             stream.to_shell.clear()
 
     def _show(self) -> None:
         """Pass on what may be shown now."""
         shown = self._stream.take() if self._stream is not None else b""
-        if shown or self._to_terminal:
+        if shown or self._outlet.unsent:
             self._write(shown)
-        if self._stream is not None and self._stream.tells_when_shown and not self._to_terminal:
+        if self._stream is not None and self._stream.tells_when_shown and not self._outlet.unsent:
             self._stream.shown()
 
     def _write(self, data: bytes) -> None:
-        if self._recorder is not None and data:
-            self._recorder.output(data)
-        if self._hung_up:
-            return
-        if self._notice:
-            data = self._with_notice(data)
         try:
-            if self._to_terminal:
-                self._to_terminal += data
-                del self._to_terminal[: self._terminal.write(self._to_terminal)]
-            else:
-                sent = self._terminal.write(data)
-                if sent < len(data):
-                    self._to_terminal += data[sent:]
+            self._outlet.write(data)
         except OSError:
             self._hang_up()
-
-    def _with_notice(self, data: bytes) -> bytes:
-        from pmem.terminal.notify import put_in
-
-        noticed = put_in(self._notice, data)
-        if noticed is None:
-            return data
-        self._notice = b""
-        return noticed
 
     def _on_link(self) -> None:
         assert self._link is not None
@@ -299,7 +228,7 @@ class Relay:
             if message.get("type") == "answer" and self._stream is not None:
                 self._stream.receive(message)
             elif self._beside is not None:
-                self._notice += self._beside(message)
+                self._outlet.notice += self._beside(message)
 
     def _on_signals(self) -> None:
         found = self._signals.take()
@@ -327,14 +256,14 @@ class Relay:
             self._suspend()
         elif self._child.ended:
             self._drain = Drain()
-            self._takes_input = False
+            self._inlet.open = False
 
     def _catch_up(self) -> None:
         """Show what the program wrote before it stopped: it may have left its screen."""
         deadline = time.monotonic() + STOP_PATIENCE
-        while (self._read_output() or self._to_terminal) and time.monotonic() < deadline:
+        while (self._read_output() or self._outlet.unsent) and time.monotonic() < deadline:
             self._show()
-            if self._to_terminal:
+            if self._outlet.unsent:
                 self._terminal.wait_writable(STOP_PATIENCE)
 
     def _suspend(self) -> None:
@@ -356,8 +285,7 @@ class Relay:
     def _resize(self) -> None:
         size = self._terminal.size
         self._child.resize(size)
-        if self._recorder is not None:
-            self._recorder.resize(size)
+        self._outlet.resize(size)
 
     def _on_hangup(self) -> None:
         if self._terminal.gone:
@@ -370,11 +298,9 @@ class Relay:
         if self._hung_up:
             return
         self._hung_up = time.monotonic()
-        self._takes_input = False
-        self._to_terminal.clear()
-        for fd in (self._terminal.input, self._terminal.output, self._child.master):
-            if fd is not None:
-                self._poller.want(fd, 0)
+        self._inlet.open = False
+        self._outlet.shut()
+        self._sides.ignore_all()
         self._output_ended = True
         self._child.hang_up()
 
@@ -383,7 +309,7 @@ class Relay:
         if self._status is not None and self._status.works:
             self._status.tell(banner, hidden)
         elif hidden and self._beside is not None:
-            self._notice += self._beside({"type": "banner", "banner": banner})
+            self._outlet.notice += self._beside({"type": "banner", "banner": banner})
 
     def _draw(self, banner: Mapping[str, Any]) -> bytes:
         from pmem.terminal.banner import encode_banner

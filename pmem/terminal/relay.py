@@ -10,7 +10,8 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pmem.terminal.loop import Recorder, Relay
+from pmem.terminal.loop import Relay
+from pmem.terminal.outlet import Recorder
 from pmem.terminal.signals import Signals
 from pmem.terminal.spawn import CannotStart, spawn_in_pty
 from pmem.terminal.tty import Terminal
