@@ -190,13 +190,12 @@ def test_nor_what_a_script_of_its_own_adds_without_a_terminal(project: Project) 
 def test_a_watch_of_the_agents_holds_under_no_setting(project: Project) -> None:
     desk = Desk(project)
     desk.session.voice.hold = "watch"
-    desk.write(MINE.replace('"user"', '"model"').replace("make deploy", "git push"))
-    assert desk.tell(wants("git push -f"))
-    desk.tell(ran("git push -f"))
+    watch = MINE.replace("make deploy", "git push").replace("Never deploy", "Not `git push`")
+    desk.write(watch.replace('"user"', '"model"'))
+    assert desk.tell(wants("git push origin main"))
+    desk.tell(ran("git push origin main"))
     desk.tell(wants("sh x.sh"))
-    desk.write(
-        MINE.replace("Never", "Do not").replace("mine", "again").replace("make deploy", "git push")
-    )
+    desk.write(watch.replace('"mine"', '"again"').replace("Not", "No more"))
     desk.tell(ran("sh x.sh"))
     assert desk.source("again") == "agent"
     assert not desk.tell(wants("git push --all"))
