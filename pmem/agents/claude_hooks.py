@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -19,6 +19,7 @@ from pmem.agents import hook_json
 from pmem.agents.calls import MAX_CALLS, Calls
 from pmem.agents.claude_tools import COMMANDS, action, observation, plain
 from pmem.agents.excerpt import excerpt, file_tail
+from pmem.agents.past import Past, Turn
 from pmem.core.event import (
     Answer,
     Compacting,
@@ -44,9 +45,6 @@ EVENTS = {
 #: Events whose answer may carry text to the model. Stop is none: it would run on for ever.
 CONTEXT_EVENTS = frozenset({*TOOL_EVENTS, "PostToolBatch", "UserPromptSubmit", "SessionStart"})
 
-#: What a compaction is told as; its observation is the summary.
-COMPACTED = "[the conversation was compacted; the agent goes on from this summary]"
-
 _EXIT = re.compile(r"Exit code (\d+)(?:\n|$)")
 _TASK = re.compile(r"<task-notification>.*</task-notification>", re.DOTALL)
 _SUMMARY_EXIT = re.compile(r"exit code (-?\d+)")
@@ -57,9 +55,8 @@ class ClaudeHooks:
 
     def __init__(self, *, imports: bool = True) -> None:
         self._calls = Calls()
-        #: Conversations whose past is known; None: nobody asks for it.
-        self._known: set[str] | None = set() if imports else None
-        self._past_calls: set[str] = set()
+        #: None: nobody asks for it.
+        self._past = Past(_turns) if imports else None
         self._background: OrderedDict[str, Action] = OrderedDict()
 
     def events(self, payload: bytes) -> list[Event]:
@@ -68,7 +65,7 @@ class ClaudeHooks:
         The first one of a conversation that began without pmem tells its past as well.
         """
         said = hook_json.read(payload)
-        past = self._past(said)
+        past = self._past.of(said) if self._past is not None else ()
         if past and said.get("hook_event_name") != "SessionStart":
             return [Started("resume", None, past), *self._events(said)]
         return self._events(said, past)
@@ -102,7 +99,7 @@ class ClaudeHooks:
                 return [Compacting(agent)]
             case "PostCompact":
                 summary = excerpt(str(said.get("compact_summary") or ""))
-                return [Observed(Step(0, "compaction", COMPACTED, summary, agent_id=agent))]
+                return [Observed(hook_json.compaction(summary, agent))]
             case "Stop":
                 message = str(said.get("last_assistant_message") or "")
                 return [*self._given_up(said, turn_over=True), Finished(message, agent)]
@@ -119,24 +116,9 @@ class ClaudeHooks:
             self._calls.hold(hook_json.key(said), _proposed(said))
         return hook_json.answer(said, answer, CONTEXT_EVENTS)
 
-    def _past(self, said: Mapping[str, Any]) -> tuple[Step, ...]:
-        """What happened in a conversation before its first event."""
-        conversation = str(said.get("session_id") or "")
-        if self._known is None or conversation in self._known:
-            return ()
-        self._known.add(conversation)
-        transcript = said.get("transcript_path")
-        if not isinstance(transcript, str) or said.get("source") == "clear":
-            return ()
-        from pmem.agents.claude_transcript import past
-
-        steps = past(transcript, until=said.get("tool_use_id"), prompt=said.get("prompt"))
-        self._past_calls = {step.call_id for step in steps if step.call_id}
-        return tuple(steps)
-
     def _is_past(self, said: Mapping[str, Any]) -> bool:
         """This call was told with the past: its own event comes late."""
-        return said.get("tool_use_id") in self._past_calls
+        return self._past is not None and self._past.holds(said.get("tool_use_id"))
 
     # -- calls ------------------------------------------------------------------------------
 
@@ -207,6 +189,12 @@ class ClaudeHooks:
             refused=status in ("killed", "stopped"),
         )
         return [Observed(step)]
+
+
+def _turns(transcript: str) -> Iterable[Turn]:
+    from pmem.agents.claude_transcript import turns
+
+    return turns(transcript)
 
 
 def _proposed(said: dict[str, Any]) -> Action:

@@ -8,24 +8,22 @@ from __future__ import annotations
 
 import json
 import re
-import time
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from pmem.agents.claude_hooks import COMPACTED, ClaudeHooks
+from pmem.agents import hook_json
+from pmem.agents.claude_hooks import ClaudeHooks
 from pmem.agents.claude_tools import plain
 from pmem.agents.excerpt import excerpt, file_tail
+from pmem.agents.past import Turn
 from pmem.core.decision import HEADER
-from pmem.core.event import Event, Observed, Proposed, UserMessage
-from pmem.core.step import Step
+from pmem.core.event import Event, Observed, UserMessage
 
 #: How much of a transcript's end is read for its past, in bytes.
 TAIL = 24 << 20
-#: Words of the user this old (seconds) may be those that an event tells right now.
-JUST_NOW = 15.0
 #: What a turn of the user may begin with when nobody typed it.
 NOT_TYPED = (
     *("<command-", "<local-command-", "<task-notification>", "<bash-", "<system-reminder>"),
@@ -35,29 +33,14 @@ NOT_TYPED = (
 REFUSED = ("The user doesn't want to", "Permission to use ", "Claude requested permissions to")
 
 
-def past(path: str, *, until: str | None = None, prompt: str | None = None) -> list[Step]:
-    """The steps and the user's words in a transcript, oldest first, unnumbered.
+def turns(path: str) -> Iterator[Turn]:
+    """What stands in a transcript, oldest first; nothing if it cannot be read.
 
-    Only what came before the call with the id `until`, or before the newest `prompt` of these
-    words: what follows is told by events of its own. Calls without a result are left out. Empty
-    if the file cannot be read.
+    Calls without a result have no step.
     """
-    steps: list[Step] = []
-    turns = Turns()
+    reader = Turns()
     for line in file_tail(path, TAIL).split("\n"):
-        for event, at in turns.read(line):
-            if isinstance(event, Proposed) and until and event.action.call_id == until:
-                return steps
-            if isinstance(event, Observed):
-                steps.append(event.step)
-            elif isinstance(event, UserMessage):
-                steps.append(Step(0, "user", "", event.text, started=at))
-    words = (prompt or "").strip()
-    for n, step in enumerate(steps):
-        new = time.time() - (step.started or 0.0) < JUST_NOW
-        if words and new and step.kind == "user" and step.observation == words:
-            return steps[:n]
-    return steps
+        yield from reader.read(line)
 
 
 def find_transcript(cwd: str, env: Mapping[str, str]) -> Path | None:
@@ -77,7 +60,7 @@ class Turns:
         self._hooks = ClaudeHooks(imports=False)
         self._calls: dict[str, dict[str, Any]] = {}
 
-    def read(self, text: str) -> Iterator[tuple[Event, float | None]]:
+    def read(self, text: str) -> Iterator[Turn]:
         """The events of one line, with their time in Unix seconds; none for what is no turn."""
         line = _turn(text)
         if line is None:
@@ -90,8 +73,8 @@ class Turns:
                     yield event, at
             return
         if line.get("isCompactSummary"):
-            step = Step(0, "compaction", COMPACTED, excerpt(_text(content)), started=at)
-            yield Observed(step), at
+            step = hook_json.compaction(excerpt(_text(content)), None)
+            yield Observed(replace(step, started=at)), at
             return
         for block in _blocks(content, "tool_result"):
             for event in self._ended(block, line, at):

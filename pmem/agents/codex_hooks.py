@@ -8,7 +8,7 @@ applied, a call that was turned down and a held one have a PreToolUse only.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -16,6 +16,7 @@ from pmem.agents import codex_rollout, hook_json
 from pmem.agents.calls import Calls
 from pmem.agents.claude_tools import action, plain
 from pmem.agents.excerpt import excerpt
+from pmem.agents.past import Past, Turn
 from pmem.core.event import (
     Answer,
     Compacting,
@@ -51,12 +52,24 @@ class CodexHooks:
 
     def __init__(self) -> None:
         self._calls = Calls()
+        self._past = Past(_turns)
 
     def events(self, payload: bytes) -> list[Event]:
-        """The events in one payload. Raises ValueError if it is not a JSON object."""
+        """The events in one payload. Raises ValueError if it is not a JSON object.
+
+        The first one of a conversation that began without pmem tells its past as well.
+        """
         said = hook_json.read(payload)
+        past = self._past.of(said)
+        if past and said.get("hook_event_name") != "SessionStart":
+            return [Started("resume", None, past), *self._events(said)]
+        return self._events(said, past)
+
+    def _events(self, said: Mapping[str, Any], past: tuple[Step, ...] = ()) -> list[Event]:
         agent = said.get("agent_id")
         match said.get("hook_event_name"):
+            case "PreToolUse" | "PostToolUse" if self._past.holds(said.get("tool_use_id")):
+                return []
             case "PreToolUse":
                 over = self._given_up(said, turn_over=False)
                 call = _proposed(said)
@@ -69,13 +82,13 @@ class CodexHooks:
                 return [UserMessage(str(said.get("prompt") or ""), agent)]
             case "SessionStart":
                 how = said.get("source")
-                return [Started(how if how in ("resume", "clear", "compact") else "startup", agent)]
+                known = ("resume", "clear", "compact")
+                return [Started(how if how in known else "startup", agent, past)]
             case "PreCompact":
                 return [Compacting(agent)]
             case "PostCompact":
-                what = "[the conversation was compacted; the agent goes on from this summary]"
                 seen = excerpt(codex_rollout.summary(_transcript(said)))
-                return [Observed(Step(0, "compaction", what, seen, agent_id=agent))]
+                return [Observed(hook_json.compaction(seen, agent))]
             case "Interrupt":
                 return self._given_up(said, turn_over=True)
             case "Stop":
@@ -133,6 +146,12 @@ class CodexHooks:
         ]
         steps += [hook_json.turned_down(call, lane[1]) for call in over]
         return [Observed(step) for step in steps]
+
+
+def _turns(transcript: str) -> Iterable[Turn]:
+    from pmem.agents.codex_transcript import turns
+
+    return turns(transcript)
 
 
 def _proposed(said: Mapping[str, Any]) -> Action:

@@ -15,6 +15,9 @@ from pmem.core.step import Action, Step
 #: What stands for the result of a call that has none.
 TURNED_DOWN = "(no result: the user turned it down or interrupted it)"
 
+#: What a compaction is told as; its observation is the summary.
+COMPACTED = "[the conversation was compacted; the agent goes on from this summary]"
+
 
 def read(payload: bytes) -> dict[str, Any]:
     """A hook's payload. Raises ValueError if it is not a JSON object."""
@@ -79,3 +82,8 @@ def step(call: Action, seen: str, said: Mapping[str, Any]) -> Step:
 def turned_down(call: Action, agent_id: str | None) -> Step:
     """A call that the user kept from running, or from ending."""
     return replace(step(call, TURNED_DOWN, {"agent_id": agent_id}), refused=True)
+
+
+def compaction(summary: str, agent_id: str | None) -> Step:
+    """A conversation that goes on from a summary of itself."""
+    return Step(0, "compaction", COMPACTED, summary, agent_id=agent_id)

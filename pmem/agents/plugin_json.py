@@ -68,9 +68,8 @@ class PluginEvents:
                 known = self._calls.get(_key(said))
                 return [] if known is not None and not known.open else [Observed(self._ended(said))]
             case "compacted":
-                what = "[the conversation was compacted; the agent goes on from this summary]"
                 summary = excerpt(str(said.get("summary") or ""))
-                return [Observed(Step(0, "compaction", what, summary, agent_id=agent))]
+                return [Observed(hook_json.compaction(summary, agent))]
             case "finished":
                 over = self._given_up(lane, turn_over=True)
                 return [*over, Finished(str(said.get("message") or ""), agent)]

@@ -94,9 +94,8 @@ class QwenHooks:
             case "PreCompact":
                 return [Compacting(agent)]
             case "PostCompact":
-                what = "[the conversation was compacted; the agent goes on from this summary]"
                 summary = excerpt(str(said.get("compact_summary") or ""))
-                return [Observed(Step(0, "compaction", what, summary, agent_id=agent))]
+                return [Observed(hook_json.compaction(summary, agent))]
             case "Stop":
                 message = str(said.get("last_assistant_message") or "")
                 return [*self._given_up(lane, turn_over=True), Finished(message, agent)]

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 #: Seconds between two looks at a transcript, and at whether it is still the newest one.
 PAUSE, RENEW = 0.1, 2.0
-#: Agents whose transcript can be followed.
-FOLLOWED = frozenset({"claude"})
+#: Agents whose transcript can be followed, and what reads it.
+FOLLOWED = {"claude": "claude_transcript", "codex": "codex_transcript"}
 #: Agents that read a project's settings again while they run, in the versions pmem is tested with.
 LIVE = frozenset({"claude"})
 
@@ -136,10 +136,12 @@ def events(agent: Running, leash: Leash, env: Mapping[str, str]) -> Iterator[Eve
 
     Ends with the agent's process.
     """
-    from pmem.agents.claude_transcript import Turns, find_transcript
+    from importlib import import_module
+
     from pmem.core.event import Observed, Started, UserMessage
     from pmem.core.step import Step
 
+    reader = import_module(f"pmem.agents.{FOLLOWED[agent.agent]}")
     path: Path | None = None
     looked = 0.0
     going = True
@@ -147,9 +149,9 @@ def events(agent: Running, leash: Leash, env: Mapping[str, str]) -> Iterator[Eve
         going = leash.holds()  # what it wrote last is read after it has ended
         if time.monotonic() - looked > RENEW:
             looked = time.monotonic()
-            newest = find_transcript(agent.cwd, env)
+            newest = reader.find_transcript(agent.cwd, env)
             if newest is not None and newest != path:
-                fresh, other = Turns(), Tail(newest)
+                fresh, other = reader.Turns(), Tail(newest)
                 past = [pair for line in other.lines() for pair in fresh.read(line)]
                 steps = [
                     event.step

@@ -11,10 +11,16 @@ from typing import Any
 import pytest
 
 from pmem.agents.claude_hooks import ClaudeHooks
-from pmem.agents.claude_transcript import find_transcript, past
+from pmem.agents.claude_transcript import find_transcript, turns
+from pmem.agents.past import before
 from pmem.core.event import Observed, Proposed, Started, UserMessage
+from pmem.core.step import Step
 
 CWD = "/home/kim/shop"
+
+
+def past(path: str) -> list[Step]:
+    return before(turns(path))
 
 
 def said(text: Any, **more: Any) -> dict[str, Any]:

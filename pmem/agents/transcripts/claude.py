@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pmem.agents.claude_transcript import past
+from pmem.agents.claude_transcript import turns
+from pmem.agents.past import before
 from pmem.agents.transcripts.recorded import Recorded, seconds
 from pmem.core.step import Step
 
@@ -14,7 +15,7 @@ from pmem.core.step import Step
 def read(path: Path, lines: Sequence[Mapping[str, Any]], recorded: Recorded) -> None:
     """Fill `recorded` from a project file; `lines` are its objects."""
     recorded.header["cwd"] = next((line["cwd"] for line in lines if line.get("cwd")), None)
-    steps = [(step.started or 0.0, step) for step in past(str(path))]
+    steps = [(step.started or 0.0, step) for step in before(turns(str(path)))]
     for at, text in _answers(lines):
         place = next((n for n, (began, _) in enumerate(steps) if began > at), len(steps))
         steps.insert(place, (at, Step(0, "message", text, "", started=at)))

@@ -35,22 +35,23 @@ def read(lines: Sequence[Mapping[str, Any]], recorded: Recorded) -> None:
         elif line.get("type") == "compacted":
             recorded.add(Step(0, "compaction", "", str(payload.get("message") or ""), started=at))
         elif items and payload.get("type") == "item_completed":
-            _item(payload.get("item") or {}, talk, recorded, at)
+            item(payload.get("item") or {}, talk, recorded, at)
         elif not items and line.get("type") == "response_item":
             _response(payload, talk, recorded, calls, at)
     talk.ends()
 
 
-def _item(item: Mapping[str, Any], talk: Talk, recorded: Recorded, at: float | None) -> None:
-    match item.get("type"):
+def item(told: Mapping[str, Any], talk: Talk, recorded: Recorded, at: float | None) -> None:
+    """Add a completed item's step to the run; `at` is when it was completed, in Unix seconds."""
+    match told.get("type"):
         case "UserMessage":
             talk.ends()
-            _user(_texts(item.get("content")), recorded, at)
+            _user(_texts(told.get("content")), recorded, at)
         case "AgentMessage":
-            talk.said(_texts(item.get("content")), at)
+            talk.said(_texts(told.get("content")), at)
         case "CommandExecution":
-            command = item.get("command")
-            took = item.get("duration")
+            command = told.get("command")
+            took = told.get("duration")
             spent = _seconds(took) if isinstance(took, dict) else None
             recorded.add(
                 Step(
@@ -59,28 +60,35 @@ def _item(item: Mapping[str, Any], talk: Talk, recorded: Recorded, at: float | N
                     unwrapped([str(w) for w in command])
                     if isinstance(command, list)
                     else str(command or ""),
-                    str(item.get("aggregated_output") or ""),
-                    exit_code=exit_code(item.get("exit_code")),
-                    cwd=_path(item.get("cwd")),
+                    str(told.get("aggregated_output") or ""),
+                    exit_code=exit_code(told.get("exit_code")),
+                    cwd=_path(told.get("cwd")),
                     started=at - (spent or 0.0) if at is not None else None,
                     seconds=spent,
                     thought=talk.thought(),
-                    call_id=str(item.get("id") or "") or None,
+                    call_id=str(told.get("id") or "") or None,
+                    refused=told.get("status") == "declined",
                 )
             )
         case "FileChange":
-            changes = item.get("changes") or {}
+            changes = told.get("changes") or {}
             text = (
                 "apply_patch " + " ".join(changes) if isinstance(changes, dict) else "apply_patch"
             )
-            failed = item.get("status") not in (None, "completed")
+            failed = told.get("status") not in (None, "completed")
             recorded.add(
-                Step(0, "edit", text, "", started=at, is_error=failed, thought=talk.thought())
+                Step(
+                    *(0, "edit", text, str(told.get("stdout") or told.get("stderr") or "")),
+                    started=at,
+                    is_error=failed,
+                    thought=talk.thought(),
+                    call_id=str(told.get("id") or "") or None,
+                )
             )
         case "McpToolCall":
-            name = f"{item.get('server')}.{item.get('tool')}"
-            output = json.dumps(item.get("result"), ensure_ascii=False)
-            step = call_step(name, item.get("arguments"), output, started=at)
+            name = f"{told.get('server')}.{told.get('tool')}"
+            output = json.dumps(told.get("result"), ensure_ascii=False)
+            step = call_step(name, told.get("arguments"), output, started=at)
             recorded.add(step)
 
 
