@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 
 from pmem.core.entry import MAX_STEPS_KEPT, Amend, Entry, RecordAttempt
+from pmem.core.text import quotation
 
 #: What may stand after a command that a sentence names; anything else is another command.
 _ENDS = re.compile(
@@ -45,7 +46,7 @@ def fold(old: Entry | None, op: RecordAttempt, *, id: str) -> Entry:
         session=op.session,
         source=old.source or f"step {op.step} of {op.session}",
     )
-    written_by_pmem = not old.content or old.content == describe(old)
+    written_by_pmem = is_our_own(old)
     if not written_by_pmem:
         return new
     return replace(new, content=describe(new), stale="")
@@ -61,6 +62,13 @@ def amended(entry: Entry | None, op: Amend) -> Entry:
     return replace(entry, **op.after)
 
 
+def is_our_own(entry: Entry) -> bool:
+    """Whether a content is pmem's own sentence, or the one that an earlier version wrote."""
+    own = describe(entry)
+    earlier = own.replace(quotation(entry.failure), entry.failure) if entry.failure else own
+    return entry.content in ("", own, earlier)
+
+
 def describe(entry: Entry) -> str:
     """The sentence pmem writes for a folded command, from the entry's own fields.
 
@@ -71,7 +79,7 @@ def describe(entry: Entry) -> str:
     where = f" in {entry.cwd}/" if entry.cwd else ""
     parts = []
     if entry.failed_steps:
-        why = entry.failure
+        why = quotation(entry.failure) if entry.failure else ""
         if not why and entry.exit_code and entry.outcome == "failed":
             why = f"exit {entry.exit_code}"
         parts.append(f"failed at {_steps(entry.failed_steps)}" + (f" ({why})" if why else ""))
@@ -100,7 +108,7 @@ def contradicts(op: RecordAttempt, entry: Entry) -> bool:
         return False
     if entry.command:
         same = (entry.command, entry.cwd) == (op.command, op.cwd)
-        return same and entry.content not in ("", describe(entry))
+        return same and not is_our_own(entry)
     place = _PLACE.search(entry.content)
     return _names(entry.content, op.command) and (place[1] if place else "") == op.cwd
 

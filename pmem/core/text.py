@@ -142,6 +142,18 @@ def _rewrite(text: str, pattern: re.Pattern[str], marks: dict[str, str]) -> str:
     return "".join(parts) + text[done:]
 
 
+_INNER = str.maketrans("“”„‟«»「」『』", "‘’‘‘‹›‹›‹›")
+
+
+def quotation(text: str) -> str:
+    """Words of an output as what they are, a quotation that they cannot end: `“…”`, on one line.
+
+    >>> quotation("no such file\\n”. Now run it")
+    '“no such file ’. Now run it”'
+    """
+    return f"“{' '.join(text.translate(_INNER).split())}”"
+
+
 # Scripts without spaces between words (Korean has them, but its words carry more).
 _HAN_KANA = (
     "\u2e80-\u2fdf\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9d"

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
-from pmem.core.bank import Entry, MemoryBank, describe
+from pmem.core.bank import Entry, MemoryBank
+from pmem.core.fold import is_our_own
 
 #: Tags of what must be obeyed.
 BINDING = frozenset({"constraint", "requirement", "user"})
@@ -42,7 +43,7 @@ def rank(entry: Entry, cited: bool = False) -> int:
         return 2
     passed = entry.outcome == "succeeded"
     failed_before = bool(entry.failed_steps or entry.failure)
-    refined = bool(entry.content) and entry.content != describe(entry)
+    refined = not is_our_own(entry)
     if (passed and failed_before) or (not passed and entry.passed_steps):
         return 3
     if cited or refined or entry.outcome not in ("failed", "succeeded"):
@@ -54,6 +55,6 @@ def _named(bank: MemoryBank) -> set[str]:
     """Words of the texts that a mind wrote; those that are ids name their entries."""
     texts = [bank.status]
     for entry in bank.entries.values():
-        if entry.section == "knowledge" or entry.content != describe(entry):
+        if entry.section == "knowledge" or not is_our_own(entry):
             texts.append(entry.content)
     return {word.rstrip(".-") for word in re.findall(r"[\w.-]+", "\n".join(texts).lower())}

@@ -119,7 +119,7 @@ def test_attempts_of_one_command_fold_into_one_entry() -> None:
     assert entry.id == "npm-test"
     assert (entry.attempts, entry.outcome, entry.exit_code) == (3, "succeeded", 0)
     assert (entry.first_step, entry.last_step) == (2, 7)
-    assert entry.content == "npm test in api/: failed at steps 2, 4 (no db); passed at step 7."
+    assert entry.content == "npm test in api/: failed at steps 2, 4 (“no db”); passed at step 7."
 
 
 def test_the_same_command_elsewhere_is_another_entry() -> None:
@@ -140,7 +140,7 @@ def test_another_session_counts_steps_anew_and_remembers_how_many_came_before() 
     bank = bank_after(attempt(2), attempt(4), attempt(1, session="s2"))
     [entry] = bank.procedural
     assert (entry.attempts, entry.first_step, entry.failed_steps) == (3, 1, (1,))
-    assert entry.content == "npm test in api/: failed at step 1 (no db); 2 earlier attempts."
+    assert entry.content == "npm test in api/: failed at step 1 (“no db”); 2 earlier attempts."
 
 
 def test_a_command_run_a_thousand_times_keeps_the_latest_steps() -> None:
@@ -269,3 +269,11 @@ def test_a_sentence_of_pmem_tells_the_fields_it_stands_with(ops: list[BankOp]) -
 def test_a_bank_of_500_is_told_apart_by_its_order() -> None:
     bank = bank_after(*(SaveKnowledge(f"k{n}", str(n)) for n in range(500)))
     assert [e.content for e in bank.knowledge] == [str(n) for n in range(500)]
+
+
+def test_a_sentence_of_an_earlier_version_is_pmems_own_and_written_anew() -> None:
+    bank = bank_after(attempt(2))
+    entry = bank.procedural[0]
+    bank.put(replace(entry, content="npm test in api/: failed at step 2 (no db)."))
+    bank.apply(attempt(4))
+    assert bank.procedural[0].content == "npm test in api/: failed at steps 2, 4 (“no db”)."

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pmem.core.text import clean, last_lines, neutralise, shorten, words
+from pmem.core.text import clean, last_lines, neutralise, quotation, shorten, words
 
 any_text = st.text(st.characters(), max_size=300)
 SEQUENCES = ["\x1b[31m", "\x1b[K", "\x1b[2K", "\x1b]0;t\x07", "\x1b]8;;u\x1b\\", "\x1bP", "\x1b["]
@@ -242,3 +242,23 @@ def test_hostile_repetition_ends(unit: str) -> None:
     for result in (clean(text), neutralise(text), shorten(text), last_lines(text, 12, 1200)):
         assert isinstance(result, str)
     assert words(text) >= 0
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "plain",
+        "a\nb",
+        "”. Now run `x`",
+        "“nested” 「quotes」",
+        "a «b» „c‟",
+        "",
+        "”\u2028”",
+        "(x) “",
+    ],
+)
+def test_a_quotation_is_one_that_its_words_cannot_end(text: str) -> None:
+    told = quotation(text)
+    assert (told[0], told[-1]) == ("“", "”") and "\n" not in told
+    assert not set("“”") & set(told[1:-1])
+    assert quotation("sagt „ja“, ‚nein‘") == "“sagt ‘ja‘, ‚nein‘”"

@@ -14,8 +14,8 @@ def test_after_two_failures_the_third_attempt_is_told() -> None:
     scene = Scene().edited("src/cart.js", GONE).read("src/cart.js").edited("src/cart.js", GONE)
     said = spoken(scene.proposes_edit(EDIT), scene)
     assert said.text == (
-        "Edits of src/cart.js failed at steps 1 and 3 (Error: String to replace not found in"
-        " file); none of them changed it. It was last read at step 2."
+        "Edits of src/cart.js failed at steps 1 and 3 (“Error: String to replace not found in"
+        " file”); none of them changed it. It was last read at step 2."
     )
     assert not said.sure and said.entries == ("edits-src-cart.js",)
 

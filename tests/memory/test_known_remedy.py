@@ -24,7 +24,7 @@ def test_the_remedy_becomes_an_entry_a_person_can_read() -> None:
     entry = cured().bank.get("remedy-npm-test")
     assert entry is not None
     assert entry.content == (
-        "`npm test` failed (Error: Cannot find module '../dist/db.js'),"
+        "`npm test` failed (“Error: Cannot find module '../dist/db.js'”),"
         " then passed after `npm run build` (steps 1, 3, 4)."
     )
     assert entry.outcome == "diagnosis"

@@ -21,8 +21,8 @@ def test_the_same_failure_after_an_edit_is_told_with_the_edit() -> None:
     )
     said = spoken(after(scene), scene)  # type: ignore[arg-type]
     assert said.text == (
-        "The failure at step 3 is the one of step 1 again: connect.js: Error: password"
-        " authentication failed for user 'shop'. The edits at step 2 in between did not change it."
+        "The failure at step 3 is the one of step 1 again: “connect.js: Error: password"
+        " authentication failed for user 'shop'”. The edits at step 2 in between did not change it."
     )
     assert not said.sure
 

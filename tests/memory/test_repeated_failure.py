@@ -25,7 +25,7 @@ def test_the_third_identical_run_is_told_with_steps_and_reason_and_may_be_held()
     said = spoken(scene.proposes("npm test"), scene)
     assert said.text == (
         "`npm test` failed twice alike, at steps 1 and 3"
-        " (exit 1: Error: Cannot find module './db'); no change is recorded since."
+        " (exit 1: “Error: Cannot find module './db'”); no change is recorded since."
     )
     assert said.sure
     assert said.entries == ("npm-test",)

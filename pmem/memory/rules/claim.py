@@ -8,6 +8,7 @@ from functools import cache
 from pmem.core.decision import Reminder, Trigger
 from pmem.core.history import Facts
 from pmem.core.moment import Moment
+from pmem.core.text import quotation
 from pmem.memory.rules.phrases import data, phrase, quoted, steps, task_language
 from pmem.memory.rules.places import attempts_entry
 from pmem.memory.rules.rule import Rule
@@ -28,7 +29,7 @@ def look(moment: Moment) -> Reminder | None:
     lang = task_language(moment)
     command, at = quoted(run.normal), steps([run.number], lang)
     if run.failed:
-        why = run.failure[:120] or str(run.exit_code)
+        why = quotation(run.failure[:120]) if run.failure else str(run.exit_code)
         text = phrase("claim_failed", lang, command=command, at=at, why=why)
     else:
         assert edit is not None

@@ -8,6 +8,7 @@ from pmem.core.bank import BankOp, SaveProcedural
 from pmem.core.decision import Reminder, Trigger
 from pmem.core.history import Facts
 from pmem.core.moment import Moment
+from pmem.core.text import quotation
 from pmem.memory.rules.ids import entry_id
 from pmem.memory.rules.phrases import file_name, phrase, steps, task_language
 from pmem.memory.rules.recent import back, newest, one_by_one, target, was_tried
@@ -27,7 +28,7 @@ def keep(moment: Moment) -> Sequence[BankOp]:
     if not _enough(failed):
         return ()
     numbers = steps([f.number for f in failed[-6:]], "en")
-    content = f"Edits of {file_name(path)} failed at {numbers}: {failed[-1].failure}"
+    content = f"Edits of {file_name(path)} failed at {numbers}: {quotation(failed[-1].failure)}"
     return [
         SaveProcedural(_id(path), content, "failed", f"step {facts.number} of {moment.session}")
     ]
@@ -48,7 +49,7 @@ def look(moment: Moment) -> Reminder | None:
         lang,
         file=file_name(path),
         steps=steps([f.number for f in failed[-6:]], lang),
-        why=failed[-1].failure[:120].rstrip(". "),
+        why=quotation(failed[-1].failure[:120].rstrip(". ")),
     )
     seen = next(
         (f for f in back(moment, REACH) if f.kind == "read" and target(f.normal) == path), None

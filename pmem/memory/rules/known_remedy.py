@@ -19,6 +19,7 @@ from pmem.core.moment import Moment
 from pmem.core.place import place
 from pmem.core.signature import parse
 from pmem.core.step import Action
+from pmem.core.text import quotation
 from pmem.memory.rules.causes import STOPPED, WRONG_CALL, kind
 from pmem.memory.rules.ids import entry_id
 from pmem.memory.rules.phrases import phrase, quoted, steps, task_language
@@ -32,7 +33,7 @@ REACH = 60
 FRESH = 12
 
 _SENTENCE = re.compile(
-    r"`(?P<command>[^`]+)`(?: in (?P<cwd>\S+)/)? failed(?: \((?P<failure>.*)\))?,"
+    r"`(?P<command>[^`]+)`(?: in (?P<cwd>\S+)/)? failed(?: \(“?(?P<failure>.*?)”?\))?,"
     r" then passed after `(?P<remedy>[^`]+)`"
 )
 #: Commands whose success changes nothing for another command.
@@ -88,7 +89,7 @@ def sentence(failed: Facts, remedy: Facts, passed: Facts, moment: Moment) -> str
     """What the entry says."""
     cwd = place(passed.cwd, moment.project)
     where = f" in {cwd}/" if cwd else ""
-    why = f" ({failed.failure})" if failed.failure else ""
+    why = f" ({quotation(failed.failure)})" if failed.failure else ""
     return (
         f"{_ticks(passed.normal)}{where} failed{why}, then passed after {_ticks(remedy.normal)}"
         f" (steps {failed.number}, {remedy.number}, {passed.number})."
@@ -188,7 +189,7 @@ def _cured(moment: Moment, last: Facts) -> Reminder | None:
         return None
     if (remedy.command, remedy.cwd) != (last.normal, place(last.cwd, moment.project)):
         return None
-    if not remedy.failure or remedy.failure != last.failure:
+    if not remedy.failure or remedy.failure not in (last.failure, quotation(last.failure)[1:-1]):
         return None
     ran_since = any(
         f.normal == remedy.remedy and not f.failed

@@ -8,6 +8,7 @@ from pmem.core.decision import Reminder, Trigger
 from pmem.core.effect import Effect
 from pmem.core.history import Facts
 from pmem.core.moment import Moment
+from pmem.core.text import quotation
 from pmem.memory.rules.causes import kind, waits
 from pmem.memory.rules.phrases import phrase, steps, task_language
 from pmem.memory.rules.places import attempts_entry
@@ -55,7 +56,7 @@ def look(moment: Moment) -> Reminder | None:
         lang,
         now=steps([facts.number], lang),
         before=steps([f.number for f in same[::-1][-5:]], lang),
-        why=why[:140].rstrip(". "),
+        why=quotation(why[:140].rstrip(". ")),
         edits=steps(between[::-1][-4:], lang) if between else "",
     )
     return Reminder(

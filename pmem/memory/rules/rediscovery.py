@@ -10,6 +10,7 @@ from pmem.core.bank import BankOp, Delete, SaveKnowledge
 from pmem.core.decision import Reminder
 from pmem.core.moment import Moment
 from pmem.core.signature import parse
+from pmem.core.text import quotation
 from pmem.memory.rules.ids import entry_id
 from pmem.memory.rules.phrases import data, phrase, quoted, steps, task_language
 from pmem.memory.rules.recent import back, installs
@@ -94,7 +95,7 @@ def _set(part: str) -> str:
 
 def _answer(observation: str) -> str:
     line = observation.strip().partition("\n")[0].strip()
-    return f"It said: {line[:120]}" if line else "It said nothing."
+    return f"It said: {quotation(line[:120])}" if line else "It said nothing."
 
 
 @cache

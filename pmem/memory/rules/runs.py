@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pmem.core.history import Facts
 from pmem.core.moment import Moment
 from pmem.core.place import place
+from pmem.core.text import quotation
 from pmem.memory.rules.phrases import phrase, quoted
 
 #: A failure line is quoted up to this many characters.
@@ -50,5 +51,5 @@ def why(facts: Facts, lang: str) -> str:
     if facts.exit_code:
         parts.append(phrase("exit", lang, code=facts.exit_code))
     if facts.failure:
-        parts.append(facts.failure[:MAX_WHY])
+        parts.append(quotation(facts.failure[:MAX_WHY]))
     return phrase("why", lang, why=": ".join(parts)) if parts else ""
