@@ -1,0 +1,37 @@
+"""Cline's CLI, by the model proxy: its hooks are not called as it documents them.
+
+Tested with 3.0.65.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from pmem.agents.find import find_program
+from pmem.agents.proxied import Proxied
+
+#: Words that make Cline do something else than work on a task here.
+QUESTIONS = frozenset(
+    {
+        *("auth", "config", "plugin", "skill", "connect", "mcp", "doctor", "history", "h", "hook"),
+        *("schedule", "hub", "dashboard", "update", "version", "kanban", "--update", "--kanban"),
+        *("--help", "-h", "--version", "-V", "--acp"),
+    }
+)
+
+
+class Cline(Proxied):
+    """Cline's command line."""
+
+    name = "cline"
+    title = "Cline"
+    binary = "cline"
+    tells = True
+
+    def find(self, env: Mapping[str, str]) -> Path | None:
+        """On PATH, or among global node packages."""
+        return find_program(self.binary, env)
+
+
+CLINE = Cline()

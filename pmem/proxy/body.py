@@ -1,0 +1,86 @@
+"""A request's body, read once: its text, its members, its items and what each of them tells."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pmem.proxy.splice import Place, inserted, members
+from pmem.proxy.wire import Entry, Wire
+
+#: A larger body is passed on unread, in bytes: no service takes one of that size.
+MAX_BODY = 64 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """A conversation as it was sent.
+
+    `prints[n]` stands for the first n items: bodies that begin alike have the same print, whatever
+    cache marks were moved.
+    """
+
+    wire: Wire
+    text: str
+    about: Mapping[str, Any]
+    items: Sequence[Place]
+    prints: Sequence[bytes]
+
+    @property
+    def values(self) -> list[Any]:
+        """The items."""
+        return [item.value for item in self.items]
+
+    @property
+    def entries(self) -> list[list[Entry]]:
+        """What each item tells."""
+        return self.wire.entries(self.values)
+
+    def with_words(self, placed: Sequence[tuple[int, str]]) -> bytes:
+        """The body with words behind items, each by its number from 0. Raises ValueError."""
+        insertions = [
+            insertion
+            for number, words in placed
+            for insertion in self.wire.placed(self.text, self.items[number], words)
+        ]
+        return inserted(self.text, insertions).encode("utf-8")
+
+    def takes_words(self, number: int) -> bool:
+        """Whether words can be put behind an item."""
+        return bool(self.wire.placed(self.text, self.items[number], "."))
+
+
+def read(wire: Wire, data: bytes) -> Body | None:
+    """The body, None for one that holds no conversation. Raises ValueError if it is no JSON."""
+    if len(data) > MAX_BODY:
+        return None
+    text = data.decode("utf-8")
+    try:
+        found = members(text, array=wire.array)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+    conversation = found.pop(wire.array, None)
+    about = {name: place.value for name, place in found.items()}
+    if conversation is None or not _taken_apart(conversation.value):
+        return None
+    items: list[Place] = conversation.value
+    seed = f"{wire.name} {wire.before(about)}"
+    return Body(wire, text, about, items, prints(wire, seed, [item.value for item in items]))
+
+
+def prints(wire: Wire, seed: str, items: Sequence[Any]) -> list[bytes]:
+    """One print more than there are items: of nothing, of the first, of the first two, …"""
+    now = hashlib.blake2b(seed.encode("utf-8", "replace"), digest_size=16).digest()
+    found = [now]
+    for item in items:
+        words = json.dumps(wire.same(item), sort_keys=True, separators=(",", ":"))
+        now = hashlib.blake2b(now + words.encode(), digest_size=16).digest()
+        found.append(now)
+    return found
+
+
+def _taken_apart(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and isinstance(value[0], Place)

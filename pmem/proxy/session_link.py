@@ -1,0 +1,59 @@
+"""The wire to the session process: the one that hook clients use, over its unix socket."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from collections.abc import Sequence
+
+from pmem.proxy.conversation import News
+
+WIRE = b"pmem1"
+#: Characters of one output that the session is told; it keeps far fewer.
+MAX_OUTPUT = 200_000
+
+
+class SessionLink:
+    """Tells a session what is new, and brings back the words for the model.
+
+    `seconds` is how long an answer is waited for; without one, or on any trouble, there is silence.
+    """
+
+    def __init__(self, path: str, token: str, cwd: str, seconds: float = 0.5) -> None:
+        self._path, self._head = path, b"%s %s proxy\n" % (WIRE, os.fsencode(token))
+        self._cwd, self._seconds = cwd, seconds
+
+    async def tell(self, lane: str | None, news: Sequence[News]) -> str:
+        """The words for the model, "" for silence."""
+        said = {"lane": lane, "cwd": self._cwd, "events": [_cut(one) for one in news]}
+        payload = json.dumps(said, ensure_ascii=False).encode("utf-8", "replace")
+        try:
+            answer = await asyncio.wait_for(self._ask(self._head + payload), self._seconds)
+        except (OSError, TimeoutError):
+            return ""
+        return answer.decode("utf-8", "replace")
+
+    async def _ask(self, request: bytes) -> bytes:
+        reader, writer = await asyncio.open_unix_connection(self._path)
+        try:
+            writer.write(request)
+            await writer.drain()
+            writer.write_eof()
+            return await reader.read()
+        finally:
+            writer.close()
+
+
+def _cut(one: News) -> News:
+    if "past" in one:
+        return {**one, "past": [_cut(earlier) for earlier in one["past"]]}
+    output = one.get("output")
+    if not isinstance(output, str) or len(output) <= MAX_OUTPUT:
+        return one
+    half = MAX_OUTPUT // 2
+    left_out = len(output) - MAX_OUTPUT
+    return {
+        **one,
+        "output": f"{output[:half]}\n[… {left_out} characters left out …]\n{output[-half:]}",
+    }
