@@ -19,6 +19,7 @@ from pmem.core.decision import HEADER
 from pmem.core.event import (
     SILENT,
     Answer,
+    Compacting,
     Event,
     Finished,
     Observed,
@@ -151,6 +152,21 @@ def test_a_conversation_taken_up_again_is_told(
     again = (*EXEC, "resume", "--last", "and again")
     assert bench.run(start(bench, tmp_path, *again), session.env).stdout.startswith("Done again.")
     assert [e.how for e in session.events if isinstance(e, Started)] == ["resume"]
+
+
+def test_a_compaction_is_told_before_and_after(
+    model: StartModel, codex: MakeBench, ear: OpenEar, tmp_path: Path
+) -> None:
+    played = model([{"shell": "make build"}, {"text": "Done."}, {"text": "Again."}])
+    bench, session = codex(played), ear(CodexCli())
+    bench.run(start(bench, tmp_path, *EXEC, "build it"), session.env)
+    full = ("-c", "model_auto_compact_token_limit=50")
+    go_on = (*EXEC, "resume", "--last", *full, "go on [[step 1]]")  # the play forgets what it said
+    bench.run(start(bench, tmp_path, *go_on), session.env)
+    assert [e.how for e in session.events if isinstance(e, Started)] == ["resume", "compact"]
+    kinds = [type(event) for event in session.events]
+    assert kinds.index(Compacting) < kinds.index(Observed, kinds.index(Compacting))
+    assert session.steps[-1].kind == "compaction"
 
 
 def test_only_pmems_own_hook_is_trusted(
