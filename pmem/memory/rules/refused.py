@@ -30,7 +30,7 @@ def keep(moment: Moment) -> Sequence[BankOp]:
     """What was turned down in the window, as a fact."""
     ops: list[BankOp] = []
     for step in moment.window:
-        if not _acts(step) or not is_refused(step):
+        if not _acts(step) or not _turned_down(step):
             continue
         id = _id(step.kind, step.action)
         if moment.bank.get(id) is None:
@@ -62,6 +62,12 @@ def look(moment: Moment) -> Reminder | None:
 
 def _acts(action: Action | Step) -> bool:
     return action.kind in ("command", "edit", "tool")
+
+
+def _turned_down(step: Step) -> bool:
+    """Whether the agent says so, and not a page or a program that begins in the same words."""
+    in_its_words = step.is_error and step.exit_code is None and step.kind != "tool"
+    return step.refused or (bool(in_its_words) and is_refused(step))
 
 
 def _id(kind: str, text: str) -> str:
