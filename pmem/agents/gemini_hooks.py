@@ -3,7 +3,7 @@
 Found by running 0.61.0: calls have no id, and what an exit code leaves out is 0. Text added
 before a tool runs is dropped, so it waits for that tool's result. A held call is told no more.
 PreCompress comes before every request, long before anything is compressed: only the user's own
-`/compress` tells of a compression, and nothing tells that one is over.
+`/compress` is told here, and whether it came to anything is told nowhere.
 """
 
 from __future__ import annotations
@@ -44,8 +44,6 @@ EVENTS = {
     "SessionStart": "",
     "SessionEnd": "",
 }
-#: What a compression is told as; its summary is told nowhere.
-COMPRESSED = "[the conversation was compressed; the agent goes on from a summary]"
 #: Events whose answer reaches the model.
 CONTEXT_EVENTS = frozenset({"AfterTool", "BeforeAgent", "SessionStart"})
 SHELL = "run_shell_command"
@@ -95,7 +93,7 @@ class GeminiHooks:
                 message = str(said.get("prompt_response") or "")
                 return [*self._given_up(lane, turn_over=True), Finished(message)]
             case "PreCompress" if said.get("trigger") == "manual":
-                return [Compacting(), Observed(Step(0, "compaction", COMPRESSED, ""))]
+                return [Compacting()]
             case "SessionStart":
                 how = said.get("source")
                 return [Started(how if how in ("resume", "clear") else "startup")]

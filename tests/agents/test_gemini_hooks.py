@@ -131,9 +131,7 @@ def test_the_conversation_opens_goes_on_and_ends(hooks: GeminiHooks) -> None:
 
 def test_only_the_users_own_compression_is_one(hooks: GeminiHooks) -> None:
     assert hooks.events(payload("PreCompress", trigger="auto")) == []
-    before, after = hooks.events(payload("PreCompress", trigger="manual"))
-    assert before == Compacting()
-    assert isinstance(after, Observed) and after.step.kind == "compaction"
+    assert hooks.events(payload("PreCompress", trigger="manual")) == [Compacting()]
 
 
 def test_a_reminder_at_a_proposal_waits_for_the_next_result_and_is_told_once(
