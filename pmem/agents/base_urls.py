@@ -62,6 +62,11 @@ def through(
         from pmem.agents.cline_settings import led
 
         return led(program, args, env, run_dir, door)
+    if agent == "pi":
+        raise ValueError(
+            "pi has no base URL that could be turned for one session; "
+            "without --via proxy pmem reaches it by its extension"
+        )
     if agent in known:
         return known[agent](program, args, env, cwd, door)
     return Launch([program, *args], variables(env, door))

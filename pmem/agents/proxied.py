@@ -48,7 +48,7 @@ _DIRECTORIES = ("workdir", "cwd", "dir_path", "directory")
 class Proxied:
     """Any agent, heard through the model proxy."""
 
-    name = "proxy"
+    name = "pmem-proxy"
     title = "any agent, by the model proxy"
     binary = ""
     tells = False

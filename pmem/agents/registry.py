@@ -25,16 +25,23 @@ PLACES = {
     "copilot": ("copilot", "copilot_cli:COPILOT_CLI"),
     "pi": ("pi", "pi:PI"),
     "mini-swe-agent": ("mini", "mini_swe_agent:MINI_SWE_AGENT"),
+    "aider": ("aider", "aider:AIDER"),
+    "cline": ("cline", "cline:CLINE"),
     "scripted": ("pmem-scripted-agent", "scripted:SCRIPTED"),
     "generic": ("", "generic:GENERIC"),
 }
+
+
+#: Who speaks to a session and is no agent: none of these can be started.
+SPEAKERS = {"pmem-proxy": "proxied:PROXIED"}
 
 
 class Adapters(Mapping[str, "AgentAdapter"]):
     """The adapters by name."""
 
     def __getitem__(self, name: str) -> AgentAdapter:
-        module, _, adapter = PLACES[name][1].partition(":")
+        place = SPEAKERS.get(name) or PLACES[name][1]
+        module, _, adapter = place.partition(":")
         return cast("AgentAdapter", getattr(import_module(f"pmem.agents.{module}"), adapter))
 
     def __iter__(self) -> Iterator[str]:
@@ -58,7 +65,7 @@ def known(program: str) -> str:
 
 def get(program: str) -> AgentAdapter:
     """The adapter for a program as it was typed (a name or a path), `generic` for any other."""
-    return ADAPTERS[known(program)]
+    return ADAPTERS[program if program in SPEAKERS else known(program)]
 
 
 def installed(env: Mapping[str, str]) -> list[tuple[AgentAdapter, Path]]:

@@ -7,12 +7,15 @@ the session by the environment around it. What names it there travels with the t
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from pmem.cli.environment import Environment
 from pmem.cli.program import become
+
+if TYPE_CHECKING:
+    from pmem.cli.launch import Program
 
 #: Set in everything that runs under memory.
 ACTIVE, SOCKET, TOKEN = "PMEM_ACTIVE", "PMEM_SOCK", "PMEM_TOKEN"
@@ -54,20 +57,17 @@ def under_memory(env: Mapping[str, str]) -> bool:
     return bool(env.get(ACTIVE)) and (not env.get(SOCKET) or around(env) is not None)
 
 
-def join(
-    environment: Environment, session: Around, command: Sequence[str], agent: str, patience: float
-) -> int:
+def join(environment: Environment, session: Around, program: Program) -> int:
     """Run an agent as a guest of the session around it; its exit code.
 
     Mostly this process becomes the agent. Raises Trouble (126, 127) if it cannot be started.
     """
-    from pmem.cli.launch import known_agent
-
-    guest = f"{agent}-{os.getpid()}"
+    command = program.command
+    guest = f"{program.agent}-{os.getpid()}"
     run_dir = Path(session.socket).parent / guest
     try:
         run_dir.mkdir(mode=0o700, exist_ok=True)
-        line = known_agent(command, agent, patience).prepare(run_dir, "")
+        line = program.prepare(run_dir, "")
     except (OSError, ValueError) as error:
         environment.say(f"no memory this time: {error}")
         become(command, environment.env, environment.cwd)
@@ -75,6 +75,8 @@ def join(
     if line.remark and environment.stderr_isatty:
         environment.say(line.remark)
     env = {**environment.env, **line.env, TOKEN: f"{session.token}@{guest}"}
+    if line.beside is not None:
+        line.beside(env)
     if line.after is None:
         become(line.argv, env, environment.cwd)
     from pmem.terminal.plain import run_plain

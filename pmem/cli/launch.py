@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 #: Values of PMEM that switch everything off.
 OFF = frozenset({"off", "0", "no", "false"})
+#: Agents that have no other way than the model proxy.
+BY_PROXY = frozenset({"aider", "cline"})
 #: How much longer than the model a hook waits in sync mode, in seconds.
 SYNC_MARGIN = 2.0
 #: How long a shell waits for memory, in seconds: what is typed ahead may already be prohibited.
@@ -29,13 +31,15 @@ SHELL_PATIENCE = 0.5
 class Line(NamedTuple):
     """A command line to run, what it adds to the environment, a remark for the user.
 
-    `after` is done when the program has ended, before the session's directory goes away.
+    `beside` starts what runs beside it, given how the session is reached; `after` is done when
+    the program has ended, before the session's directory goes away.
     """
 
     argv: Sequence[str]
     env: Mapping[str, str] = MappingProxyType({})
     remark: str = ""
     after: Callable[[], None] | None = None
+    beside: Callable[[Mapping[str, str]], None] | None = None
 
 
 class Program(NamedTuple):
@@ -74,15 +78,25 @@ def launch(
     command = located(environment, command, agent)
     session = around(environment.env)
     if agent != "generic" and session is not None and not wanted_off(environment):
-        for name in options.flags().keys() - {"quiet"}:
+        for name in options.flags().keys() - {"quiet"} | ({"via"} if options.via else set()):
             environment.say(f"it joins the session around it; --{name} has no effect on that")
         patience = max(patience, waiting(environment, options))
-        return join(environment, session, command, agent, patience)
+        if agent in BY_PROXY:
+            from pmem.cli.proxied import by_proxy
+
+            program = by_proxy(environment, command, agent, options, patience)
+        else:
+            program = known_agent(command, agent, patience)
+        return join(environment, session, program)
     if switched_off(environment, command[0], options):
         become(command, environment.env, environment.cwd)
-    if agent == "generic":
+    if agent == "generic" and options.via is None:
         return start(environment, options, unknown_program(command))
     patience = max(patience, waiting(environment, options))
+    if options.via is not None or agent in BY_PROXY:
+        from pmem.cli.proxied import by_proxy
+
+        return start(environment, options, by_proxy(environment, command, agent, options, patience))
     return start(environment, options, known_agent(command, agent, patience))
 
 
@@ -225,6 +239,8 @@ def start(environment: Environment, options: StartOptions, program: Program) -> 
         recorder,
         beside(environment, config.settings, running.link),
     )
+    if line.beside is not None:
+        line.beside(running.env)
     code = run(environment, running, line, told)
     if line.after is not None:
         line.after()

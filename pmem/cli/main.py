@@ -24,6 +24,7 @@ from pmem.cli.options import start_options, start_options_given
 COMMANDS = {
     "run": "pmem.cli.run",
     "shell": "pmem.cli.run",
+    "proxy": "pmem.cli.proxy",
     "attach": "pmem.cli.attach",
     "detach": "pmem.cli.attach",
     "agent": "pmem.cli.agent",
@@ -40,7 +41,7 @@ COMMANDS = {
     "demo": "pmem.cli.demo",
 }
 #: Commands that start something and take the options of `run`.
-STARTING = frozenset({"run", "shell", "agent"})
+STARTING = frozenset({"run", "shell", "proxy", "agent"})
 
 
 class Commands(click.Group):

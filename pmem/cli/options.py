@@ -30,6 +30,7 @@ class StartOptions(NamedTuple):
     yes: bool | None = None
     record: bool | None = None
     pane: str | None = None
+    via: str | None = None
 
     def over(self, other: StartOptions) -> StartOptions:
         """These options, and the other's where nothing is said here."""
@@ -112,6 +113,12 @@ def start_options(command: F) -> F:
                 type=click.Choice(["auto", "always", "never"]),
                 metavar="WHEN",
                 help="In tmux, a small pane with the reminders: auto, where the agent shows none.",
+            ),
+            click.option(
+                "--via",
+                type=click.Choice(["proxy"]),
+                metavar="WAY",
+                help="proxy: reach the agent at its model's wire, not by its hooks.",
             ),
             click.option(
                 "--yes", is_flag=True, default=None, help="Let the model be asked in this project."

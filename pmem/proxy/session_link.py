@@ -21,7 +21,7 @@ class SessionLink:
     """
 
     def __init__(self, path: str, token: str, cwd: str, seconds: float = 0.5) -> None:
-        self._path, self._head = path, b"%s %s proxy\n" % (WIRE, os.fsencode(token))
+        self._path, self._head = path, b"%s %s pmem-proxy\n" % (WIRE, os.fsencode(token))
         self._cwd, self._seconds = cwd, seconds
 
     async def tell(self, lane: str | None, news: Sequence[News]) -> str:

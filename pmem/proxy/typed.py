@@ -31,7 +31,10 @@ _BEHIND = re.compile(
     r"|\n<system-reminder>|\n\[MEMORY REMINDER\]).*",
     re.DOTALL,
 )
-_HEAD = re.compile(r"\A\s*<system-reminder>.*?</system-reminder>\s*", re.DOTALL)
+_HEAD = re.compile(
+    r"\A\s*(?:<(system-reminder|current_datetime)>.*?</\1>\s*)+",
+    re.DOTALL,
+)
 #: The beginnings of requests for a summary of the whole conversation.
 SUMMARIES = (
     "Your task is to create a detailed summary of the conversation so far",

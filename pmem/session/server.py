@@ -190,7 +190,7 @@ class Server:
         if words[2] == HELLO:
             return HELLO
         adapter = self._adapter(words[2].decode("ascii", "replace"), name)
-        channel = Channel(f"hook:{adapter.name}", can_hold=adapter.can_hold)
+        channel = Channel(channel_name(adapter), can_hold=adapter.can_hold)
         answer = SILENT
         for event in adapter.events(payload):
             latest = self.session.handle(as_guest(event, name) if name else event, channel)
@@ -216,6 +216,11 @@ class Server:
         self.selector.unregister(client)
         del self.clients[client]
         client.close()
+
+
+def channel_name(adapter: AgentAdapter) -> str:
+    """How what an adapter says reaches its agent: by a hook, or by the model proxy."""
+    return "proxy" if adapter.name in registry.SPEAKERS else f"hook:{adapter.name}"
 
 
 def banner(answer: Answer) -> dict[str, Any] | None:
