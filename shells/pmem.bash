@@ -4,6 +4,7 @@
 #   __pmem_nonce  what makes a mark one of ours
 #   __pmem_dir    the session's private directory
 #   __pmem_gate   a fifo to wait on before a command runs, empty for none
+#   __pmem_program, __pmem_agents   how pmem is called, and the names of the agents it knows
 #
 # PS1 is never touched. PS0 and PROMPT_COMMAND are added to, not replaced; `$?`, `$_` and
 # PIPESTATUS are what they would be. bash >= 4.4 tells a command by PS0; older ones (macOS has
@@ -11,6 +12,37 @@
 
 [[ $- == *i* && -n ${__pmem_nonce-} && -z ${__pmem_loaded-} ]] || return 0
 __pmem_loaded=1
+
+# What `pmem on` hands over from the shell in which it was said. Its functions are written out
+# already: an alias in force here must not change them.
+__pmem_back=${PMEM_BACK-}
+unset PMEM_BACK
+if [[ -n $__pmem_back ]]; then
+    __pmem_r=$(shopt -p expand_aliases)
+    shopt -u expand_aliases
+    . "$__pmem_back/state" 2>/dev/null
+    eval "$__pmem_r"
+    command rm -f -- "$__pmem_back/state"
+fi
+
+# A known agent is a function as long as its program is on PATH and no alias or function of the
+# user's has its name; `command claude` goes round it.
+__pmem_offer_agents() {
+    local name
+    for name in ${__pmem_agents[@]+"${__pmem_agents[@]}"}; do
+        if [[ " ${__pmem_offered-} " == *" $name "* ]]; then
+            builtin type -P "$name" && continue
+            __pmem_offered=${__pmem_offered/ $name/}
+            [[ $(builtin declare -f "$name") != *__pmem_agent* ]] || builtin unset -f "$name"
+        elif builtin type -P "$name" && ! builtin alias "$name" && ! builtin declare -F "$name"; then
+            builtin eval "function $name { __pmem_agent $name \"\$@\"; }"
+            __pmem_offered+=" $name"
+        fi
+    done >/dev/null 2>&1
+}
+
+# __pmem_agent NAME ARG…: runs it as a guest of this session.
+__pmem_agent() { "${__pmem_program[@]}" run "$@"; }
 
 # __pmem_mark KIND[;FIELD…]
 __pmem_mark() {
@@ -173,6 +205,7 @@ __pmem_last() {
         [[ -n $__pmem_r ]] || __pmem_history=''
     fi
     __pmem_judge_unsaved
+    __pmem_offer_agents
     __pmem_install
     __pmem_mark A
 }

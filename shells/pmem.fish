@@ -2,6 +2,7 @@
 #
 # Run by --init-command, after the user's own config.fish, with this set (and never exported):
 #   __pmem_nonce  what makes a mark one of ours
+#   __pmem_program, __pmem_agents   how pmem is called, and the names of the agents it knows
 #
 # Prompts are never touched. fish runs a command whatever a preexec handler does, so there is
 # no waiting here: a banner stands before the output.
@@ -11,6 +12,14 @@ if not status is-interactive; or not set -q __pmem_nonce; or set -q __pmem_loade
 end
 set -g __pmem_loaded 1
 set -g __pmem_number 0
+set -g __pmem_back $PMEM_BACK
+set -e PMEM_BACK
+if test -n "$__pmem_back" # what `pmem on` hands over
+    function fish_greeting # it was shown here already
+    end
+    source $__pmem_back/state 2>/dev/null
+    command rm -f -- $__pmem_back/state
+end
 
 # __pmem_mark KIND[;FIELD…]
 function __pmem_mark
@@ -37,7 +46,28 @@ function __pmem_ended --on-event fish_postexec
     __pmem_mark "D;$code;"(string escape --style=url -- $PWD)";$pipe"
 end
 
+# A known agent is a function as long as its program is on PATH and no function of the user's has
+# its name; `command claude` goes round it.
+function __pmem_offer_agents
+    for name in $__pmem_agents
+        if contains -- $name $__pmem_offered
+            command -q $name; and continue
+            set -e __pmem_offered[(contains --index -- $name $__pmem_offered)]
+            string match -q '*__pmem_agent*' (functions -- $name); and functions -e $name
+        else if command -q $name; and not functions -q $name
+            eval "function $name; __pmem_agent $name \$argv; end"
+            set -ga __pmem_offered $name
+        end
+    end
+end
+
+# __pmem_agent NAME ARG…: runs it as a guest of this session.
+function __pmem_agent
+    $__pmem_program run $argv
+end
+
 function __pmem_prompt --on-event fish_prompt
+    __pmem_offer_agents
     __pmem_mark A
 end
 

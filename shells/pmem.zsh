@@ -3,12 +3,15 @@
 # Sourced from .zshenv, so before the user's own .zshrc, with these set (and never exported):
 #   __pmem_nonce  what makes a mark one of ours
 #   __pmem_gate   a fifo to wait on before a command runs, empty for none
+#   __pmem_program, __pmem_agents   how pmem is called, and the names of the agents it knows
+#   __pmem_shells   the directory of this file
 #
 # The hooks are put in place at the first prompt, after every rc file has had its say. Prompts
 # are never touched; `$?` and pipestatus are what they would be.
 
 [[ -o interactive && -n ${__pmem_nonce-} && -z ${__pmem_loaded-} ]] || return 0
-typeset -g __pmem_loaded=1 __pmem_number=0 __pmem_running=
+typeset -g __pmem_loaded=1 __pmem_number=0 __pmem_running= __pmem_back=${PMEM_BACK-}
+unset PMEM_BACK
 
 # __pmem_mark KIND[;FIELD…]
 __pmem_mark() {
@@ -94,6 +97,7 @@ __pmem_first() {
 __pmem_last() {
     local code=$?
     emulate -L zsh
+    __pmem_offer_agents
     __pmem_install
     __pmem_mark A
     return $code
@@ -111,11 +115,33 @@ __pmem_install() {
     fi
 }
 
+# A known agent is a function as long as its program is on PATH and no alias or function of the
+# user's has its name; `command claude` goes round it.
+__pmem_offer_agents() {
+    emulate -L zsh
+    local name
+    for name in $__pmem_agents; do
+        if [[ ${functions[$name]-} == *__pmem_agent* ]]; then
+            builtin whence -p -- $name >/dev/null || unset "functions[$name]"
+        elif (( ! $+functions[$name] && ! $+aliases[$name] )); then
+            ! builtin whence -p -- $name >/dev/null || functions[$name]="__pmem_agent $name \"\$@\""
+        fi
+    done
+}
+
+# __pmem_agent NAME ARG…: runs it as a guest of this session.
+__pmem_agent() { "${__pmem_program[@]}" run "$@" }
+
 # At the first prompt only.
 __pmem_begin() {
     local code=$?
     emulate -L zsh
     precmd_functions=(${(@)precmd_functions:#__pmem_begin})
+    source $__pmem_shells/init.zsh
+    if [[ -n $__pmem_back ]]; then # what `pmem on` hands over
+        source $__pmem_back/state 2>/dev/null
+        command rm -f -- $__pmem_back/state
+    fi
     __pmem_install
     local REPLY
     __pmem_escape "$__pmem_gate"

@@ -32,6 +32,17 @@ PLACES = {
 }
 
 
+#: What a person types to start one of them.
+TYPED = tuple(
+    dict.fromkeys(
+        word
+        for name, (binary, _) in PLACES.items()
+        if name not in ("scripted", "generic")
+        for word in (binary, name)
+    )
+)
+
+
 #: Who speaks to a session and is no agent: none of these can be started.
 SPEAKERS = {"pmem-proxy": "proxied:PROXIED"}
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from pmem.cli.completion import complete_attachable
 from pmem.cli.environment import Environment
 from pmem.cli.exits import Exit, Trouble
 from pmem.cli.options import directory_option, json_option
@@ -33,7 +34,7 @@ pmem's hooks are added to the project's own private settings; git does not show 
 on an agent that is started here without pmem has its memory all the same. `pmem claude` needs
 none of this.""",
 )
-@click.argument("agent", required=False)
+@click.argument("agent", required=False, shell_complete=complete_attachable)
 @click.option("--shared", is_flag=True, help="In the settings your colleagues get as well.")
 @click.option("--print", "only_print", is_flag=True, help="Print the new settings, write nothing.")
 @click.option("--pid", type=int, metavar="PID", help="Follow this running agent.")
@@ -105,7 +106,7 @@ Examples:
 The settings are as they were before, to the byte; where something else was changed in them since,
 only pmem's lines are taken out.""",
 )
-@click.argument("agent", required=False)
+@click.argument("agent", required=False, shell_complete=complete_attachable)
 @click.option("--all", "everywhere", is_flag=True, help="Every agent, in every project.")
 @directory_option
 @click.pass_obj

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from pmem.cli.completion import complete_setting
 from pmem.cli.environment import Environment
 from pmem.cli.exits import Exit, Trouble
 from pmem.cli.options import directory_option, json_option
@@ -32,7 +33,7 @@ Examples:
 What is said last wins: default, the user's config.toml, the project's pmem.toml, PMEM_* in the
 environment (PMEM_INTERVAL=10), an option of run or shell."""
 )
-@click.argument("key", required=False)
+@click.argument("key", required=False, shell_complete=complete_setting)
 @click.argument("value", required=False)
 @click.option("--user", is_flag=True, help="Change the user's own file, for all projects.")
 @click.option("--unset", is_flag=True, help="Take KEY out of the file.")

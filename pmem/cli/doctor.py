@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from pmem.cli.completion import complete_agent
 from pmem.cli.environment import Environment
 from pmem.cli.exits import Exit, Trouble
 from pmem.cli.options import directory_option, json_option
@@ -34,7 +35,7 @@ Each agent works a few seconds in a home and a project of its own, against a scr
 machine: no key, no network, nothing of yours is read or changed. `verified` means that a reminder
 stood in the agent's own request to its model. Ends 1 if something is wrong.""",
 )
-@click.argument("agent", required=False)
+@click.argument("agent", required=False, shell_complete=complete_agent)
 @json_option
 @directory_option
 @click.pass_obj

@@ -170,9 +170,10 @@ def launch_shell(environment: Environment, name: str | None, options: StartOptio
         become([shell], environment.env, environment.cwd)
 
     def prepare(run_dir: Path, nonce: str) -> Line:
+        from pmem.agents.registry import TYPED
         from pmem.terminal.shell import shell_command, shell_kind
 
-        argv, env = shell_command(name, environment.env, run_dir, nonce)
+        argv, env = shell_command(name, environment.env, run_dir, nonce, agents=TYPED)
         mute = f"{Path(argv[0]).name} tells pmem nothing (bash, zsh and fish do), it runs as it is"
         return Line(argv, env, "" if shell_kind(argv[0]) else mute)
 

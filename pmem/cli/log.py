@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from pmem.cli.completion import complete_session
 from pmem.cli.environment import Environment
 from pmem.cli.exits import Exit, Trouble
 from pmem.cli.options import directory_option, json_option
@@ -36,7 +37,7 @@ Examples:
 
 With --json a step is the neutral line that replay reads; with --decisions it is one decision.""",
 )
-@click.argument("session", required=False)
+@click.argument("session", required=False, shell_complete=complete_session)
 @click.option("--decisions", is_flag=True, help="What was decided instead of what was done.")
 @click.option("--reminders", is_flag=True, help="Only what was said to you, as banners.")
 @click.option(

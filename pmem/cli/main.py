@@ -39,6 +39,9 @@ COMMANDS = {
     "config": "pmem.cli.config",
     "trust": "pmem.cli.trust",
     "demo": "pmem.cli.demo",
+    "init": "pmem.cli.init",
+    "on": "pmem.cli.init",
+    "off": "pmem.cli.init",
 }
 #: Commands that start something and take the options of `run`.
 STARTING = frozenset({"run", "shell", "proxy", "agent"})
@@ -60,6 +63,17 @@ class Commands(click.Group):
         from pmem.cli.run import agent_command
 
         return agent_command(cmd_name)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[Any]:
+        """The commands, and the agents that are installed, which are commands too."""
+        from pmem.cli.completion import complete_agent
+
+        found = super().shell_complete(ctx, incomplete)
+        return (
+            found
+            if incomplete.startswith("-")
+            else [*found, *complete_agent(ctx, self, incomplete)]
+        )
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -89,10 +103,6 @@ Examples:
   pmem bank list              what is remembered here
 
 The name of a known agent is a command: `pmem claude ARGS…` equals `pmem run claude ARGS…`.
-
-\b
-Completion, in your shell's rc file (zsh_source and fish_source likewise):
-  eval "$(_PMEM_COMPLETE=bash_source pmem)"
 
 PMEM=off switches everything off. PMEM_DEBUG=1 shows a traceback where pmem itself fails.""",
 )

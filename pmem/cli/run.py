@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from pmem.cli.completion import complete_command
 from pmem.cli.environment import Environment
 from pmem.cli.exits import Exit, Trouble
 from pmem.cli.options import StartOptions, start_options, start_options_given
@@ -16,7 +17,18 @@ from pmem.cli.options import StartOptions, start_options, start_options_given
 MODEL_KEYS = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "OPENAI_API_KEY")
 
 
+class RunCommand(click.Command):
+    """`pmem run CMD ARGS…`: behind CMD nothing is pmem's own."""
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[Any]:
+        """pmem's options only where they are read as such."""
+        if ctx.params.get("command"):
+            return complete_command(ctx, self, incomplete)
+        return super().shell_complete(ctx, incomplete)
+
+
 @click.command(
+    cls=RunCommand,
     context_settings={"allow_interspersed_args": False},
     options_metavar="[OPTIONS] [--]",
     epilog="""\b
@@ -30,7 +42,14 @@ code (128 + signal if one ended it), with 125 if it failed itself, 126 if CMD ca
 127 if there is no such command.""",
 )
 @start_options
-@click.argument("command", metavar="CMD [ARGS]…", nargs=-1, required=True, type=click.UNPROCESSED)
+@click.argument(
+    "command",
+    metavar="CMD [ARGS]…",
+    nargs=-1,
+    required=True,
+    type=click.UNPROCESSED,
+    shell_complete=complete_command,
+)
 @click.pass_context
 def run(ctx: click.Context, /, command: tuple[str, ...], **given: Any) -> int:
     """Run a program under memory.
@@ -72,6 +91,10 @@ class AgentCommand(click.Command):
         """Parse nothing."""
         ctx.params["args"] = tuple(args)
         return []
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[Any]:
+        """Files; what else an agent takes is its own affair."""
+        return complete_command(ctx, self, incomplete)
 
 
 def agent_command(name: str) -> click.Command | None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import contextlib
 import os
 import shlex
-from collections.abc import Mapping
+import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from pmem.terminal.shell_files import SHELLS, Missing, shell_files
 from pmem.terminal.spawn import NOT_FOUND, CannotStart, find_program
 
-#: The shells that pmem has marks for.
-MARKED = ("bash", "zsh", "fish")
 #: What a shell asks of before a command runs, in the session's private directory.
 GATE = "gate"
 
@@ -23,21 +23,23 @@ def shell_command(
     nonce: str,
     *,
     login: bool = False,
+    agents: Sequence[str] = (),
 ) -> tuple[list[str], dict[str, str]]:
     """The command line that starts a shell, and what its environment needs on top.
 
     `name` is a name or a path, None for the user's own ($SHELL, else the account's, else sh).
     A shell other than bash, zsh and fish is started as it is; pmem then sees no commands.
-    `run_dir` gets the files the shell reads at its start. Raises CannotStart.
+    `run_dir` gets the files the shell reads at its start. `agents` are the programs that are to
+    join the session when they are typed. Raises CannotStart.
     """
     path = find_shell(name, env)
     match shell_kind(path):
         case "bash":
-            return _bash(path, run_dir, nonce, login)
+            return _bash(path, run_dir, nonce, login, agents)
         case "zsh":
-            return _zsh(path, env, run_dir, nonce, login)
+            return _zsh(path, env, run_dir, nonce, login, agents)
         case "fish":
-            return _fish(path, run_dir, nonce, login)
+            return _fish(path, run_dir, nonce, login, agents)
     return [path, "-l"] if login else [path], {}
 
 
@@ -55,7 +57,7 @@ def find_shell(name: str | None, env: Mapping[str, str]) -> str:
 def shell_kind(path: str) -> str:
     """`bash`, `zsh` or `fish` by the program's name, "" for any other."""
     name = os.path.basename(path).lstrip("-")  # noqa: PTH119
-    return name if name in MARKED else ""
+    return name if name in SHELLS else ""
 
 
 def shells_dir() -> Path:
@@ -63,11 +65,10 @@ def shells_dir() -> Path:
 
     Raises CannotStart if the installation has lost them.
     """
-    package = Path(__file__).resolve().parent.parent
-    for directory in (package / "shells", package.parent / "shells"):
-        if (directory / "pmem.bash").is_file():
-            return directory
-    raise CannotStart("pmem's shell files are missing: install pmem again", NOT_FOUND)
+    try:
+        return Path(shell_files())
+    except Missing as missing:
+        raise CannotStart(str(missing), NOT_FOUND) from None
 
 
 def make_gate(run_dir: Path) -> Path:
@@ -87,14 +88,24 @@ def _account_shell() -> str:
         return ""
 
 
-def _bash(path: str, run_dir: Path, nonce: str, login: bool) -> tuple[list[str], dict[str, str]]:
+def _program() -> list[str]:
+    """How this very pmem is called, whatever lies in the directory it is called from."""
+    return [sys.executable or "python3", "-P", "-m", "pmem"]
+
+
+def _bash(
+    path: str, run_dir: Path, nonce: str, login: bool, agents: Sequence[str]
+) -> tuple[list[str], dict[str, str]]:
     rc = run_dir / "rc.bash"
     lines = [
         _BASH_LOGIN if login else _BASH_RC,
         f"__pmem_nonce={nonce}",
         f"__pmem_dir={_quote(run_dir)}",
         f"__pmem_gate={_quote(make_gate(run_dir))}",
+        f"__pmem_program=({shlex.join(_program())})",
+        f"__pmem_agents=({shlex.join(agents)})",
         f"command rm -f -- {_quote(rc)}",
+        f". {_quote(shells_dir() / 'init.bash')}",
         f". {_quote(shells_dir() / 'pmem.bash')}",
     ]
     _write_private(rc, "\n".join(lines) + "\n")
@@ -112,13 +123,21 @@ done"""
 
 
 def _zsh(
-    path: str, env: Mapping[str, str], run_dir: Path, nonce: str, login: bool
+    path: str,
+    env: Mapping[str, str],
+    run_dir: Path,
+    nonce: str,
+    login: bool,
+    agents: Sequence[str],
 ) -> tuple[list[str], dict[str, str]]:
     directory = run_dir / "zsh"
     directory.mkdir(mode=0o700, exist_ok=True)
     lines = [
         f"typeset -g __pmem_nonce={nonce}",
         f"typeset -g __pmem_gate={_quote(make_gate(run_dir))}",
+        f"typeset -g __pmem_shells={_quote(shells_dir())}",
+        f"typeset -ga __pmem_program=({shlex.join(_program())})",
+        f"typeset -ga __pmem_agents=({shlex.join(agents)})",
         f"command rm -f -- {_quote(directory / '.zshenv')}",
         f"ZDOTDIR={_quote(env['ZDOTDIR'])}" if "ZDOTDIR" in env else "unset ZDOTDIR",
         "if [[ -r ${ZDOTDIR:-$HOME}/.zshenv ]]; then",
@@ -131,11 +150,16 @@ def _zsh(
     return argv, {"ZDOTDIR": os.fspath(directory)}
 
 
-def _fish(path: str, run_dir: Path, nonce: str, login: bool) -> tuple[list[str], dict[str, str]]:
+def _fish(
+    path: str, run_dir: Path, nonce: str, login: bool, agents: Sequence[str]
+) -> tuple[list[str], dict[str, str]]:
     start = run_dir / "start.fish"
     lines = [
         f"set -g __pmem_nonce {nonce}",
+        f"set -g __pmem_program {' '.join(map(_quote_fish, _program()))}",
+        f"set -g __pmem_agents {' '.join(map(_quote_fish, agents))}",
         f"command rm -f -- {_quote_fish(start)}",
+        f"source {_quote_fish(shells_dir() / 'init.fish')}",
         f"source {_quote_fish(shells_dir() / 'pmem.fish')}",
     ]
     _write_private(start, "\n".join(lines) + "\n")

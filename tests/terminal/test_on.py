@@ -1,0 +1,212 @@
+"""`pmem init SHELL`: `pmem on`, `pmem off` and completion in an interactive shell."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from rig import Rig
+
+from pmem.cli.init import LINES
+from shells import RC, SHELLS, write_rc
+
+pytestmark = pytest.mark.parametrize("name", SHELLS)
+
+Started = Callable[..., Rig]
+
+
+@pytest.fixture(autouse=True)
+def there(name: str) -> None:
+    if shutil.which(name) is None:
+        pytest.skip(f"{name} is missing")
+
+
+@pytest.fixture
+def bin(tmp_path: Path) -> Path:
+    """A directory with `pmem` in it, and with the programs a test puts there."""
+    place = tmp_path / "bin"
+    place.mkdir()
+    program(place / "pmem", f'exec {sys.executable} -P -m pmem "$@"')
+    return place
+
+
+def program(path: Path, script: str) -> None:
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(0o755)
+
+
+@pytest.fixture
+def project(home: Path) -> Path:
+    place = home / "project"
+    (place / "sub dir").mkdir(parents=True)
+    return place
+
+
+@pytest.fixture
+def started(bare: Started, bin: Path, home: Path, project: Path, name: str) -> Iterator[Started]:
+    """The shell at its prompt, with the line of `pmem init` in its rc file, and `rc` behind it."""
+
+    def start(rc: str = "", *, before: str = "", line: str | None = None) -> Rig:
+        quiet = "set -g fish_greeting" if name == "fish" else ""
+        write_rc(home, name, "\n".join([quiet, before, LINES[name] if line is None else line, rc]))
+        env = {**os.environ, "LANG": "C.UTF-8", "NO_COLOR": "1", "SHELL": shutil.which(name) or ""}
+        env["PATH"] = f"{bin}:/usr/local/bin:/usr/bin:/bin"
+        env["TMPDIR"] = str(home)
+        env["HISTFILE"] = str(home / "history")
+        rig = bare(env["SHELL"], "-i", env=env, cwd=project)
+        rig.expect("> ")
+        return rig
+
+    yield start
+
+
+def say(rig: Rig, line: str, wanted: str) -> None:
+    """Enter a line and wait for what it prints, and for the prompt behind it."""
+    rig.line(line)
+    rig.expect(wanted)
+    rig.expect("> ")
+
+
+def turn_on(rig: Rig, *options: str) -> None:
+    say(rig, " ".join(["pmem", "on", *options]), r"pmem: rules · \d+ entr")
+
+
+def steps(project: Path) -> list[dict[str, object]]:
+    done = subprocess.run(
+        [sys.executable, "-m", "pmem", "log", "--json"],
+        cwd=project,
+        capture_output=True,
+        text=True,
+    )
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def test_on_records_here_and_off_goes_on_there(
+    started: Started, project: Path, home: Path, name: str
+) -> None:
+    rig = started("SAVEHIST=1000" if name == "zsh" else "")
+    say(rig, 'echo "outside-$PMEM_ACTIVE"', "outside-\r\n")
+    turn_on(rig)
+    say(rig, f"{LIST[name]} | command grep 'd[e]-.PMEM'", 'echo "outside-')
+    say(rig, 'echo "inside-$PMEM_ACTIVE"', "inside-1\r\n")
+    say(rig, "cd 'sub dir'; pwd", "project/sub dir\r\n")
+    rig.line("pmem off")
+    rig.expect(r"pmem: 3 steps · ")
+    rig.expect("> ")
+    say(rig, f"{LIST[name]} | command grep 'sid[e]-.PMEM'", 'echo "inside-')
+    say(rig, 'pwd; echo "off-$PMEM_ACTIVE"', "project/sub dir\r\noff-\r\n")
+    say(rig, "pmem off; echo still here", "it is off\r\nstill here")
+    assert [step["action"] for step in steps(project)][1:] == [
+        'echo "inside-$PMEM_ACTIVE"',
+        "cd 'sub dir'; pwd",
+    ]
+    assert list(home.glob("pmem-on*")) == []
+    rig.line("exit 4")
+    assert rig.wait() == 4
+
+
+def test_what_is_defined_by_hand_goes_along_and_exit_hands_nothing_back(
+    started: Started, name: str
+) -> None:
+    rig = started("theirs() { echo from rc; }" if name != "fish" else "")
+    if name == "fish":
+        define = "function mine; echo \"it's $argv\"; end; set -g kept 'two  words' three"
+        show = "mine here; echo $kept[1]-$kept[2]"
+    else:
+        define = "mine() { echo \"it's $1\"; }; kept=('two  words' three); alias l='echo short'"
+        first = 1 if name == "zsh" else 0
+        show = f'mine here; echo "${{kept[{first}]}}-${{kept[{first + 1}]}}"; l; theirs'
+    rig.line(define)
+    rig.expect("> ")
+    turn_on(rig)
+    more = "" if name == "fish" else "short\r\nfrom rc\r\n"
+    say(rig, show, f"it's here\r\ntwo  words-three\r\n{more}")
+    say(rig, "cd 'sub dir'; pwd", "sub dir\r\n")
+    rig.line("exit 3")
+    rig.expect(r"pmem: \d steps · ")
+    rig.expect("> ")
+    status = "$status" if name == "fish" else "$?"
+    say(rig, f"echo code {status}; pwd", "code 3\r\n[^\r]*/project\r\n")
+
+
+#: How the whole history is listed.
+LIST = {"bash": "history", "zsh": "history 1", "fish": "builtin history"}
+STRICT = {"bash": "set -u", "zsh": "setopt no_unset", "fish": ""}
+
+
+def test_read_twice_and_strictly_it_is_the_same_and_says_where_it_is_on(
+    started: Started, name: str
+) -> None:
+    rig = started(LINES[name], before=STRICT[name])
+    turn_on(rig)
+    say(rig, "pmem on", "pmem: it is on\r\n")
+    rig.line(name)
+    rig.expect("> ")
+    say(rig, "pmem on", "one step of that one")
+    say(rig, "pmem off", "leave this one first")
+    rig.line("exit")
+    rig.expect("> ")
+    rig.line("sleep 100 &")
+    rig.expect("> ")
+    say(rig, "pmem off", "jobs are left here")
+    say(rig, "kill %1; wait; echo over", "over\r\n")
+    rig.line("pmem off")
+    rig.expect("pmem: [0-9]+ steps")
+    rig.expect("> ")
+    for word in (b"pmem-on", b"unbound", b"parameter not set"):
+        assert word not in rig.output
+
+
+def test_a_pmem_that_is_gone_leaves_the_line_silent(started: Started, bin: Path, name: str) -> None:
+    (bin / "pmem").rename(bin / "gone")
+    rig = started()
+    rig.settle()
+    assert b"\n" not in rig.output
+    say(rig, "echo code $?" if name != "fish" else "echo code 0", "code 0\r\n")
+    rig.line("exit")
+    rig.wait()
+    (bin / "gone").rename(bin / "pmem")
+    rig = started()
+    (bin / "pmem").rename(bin / "gone")
+    rig.line("pmem status")
+    rig.expect("(?i)pmem[^\r]*not found|Unknown command[^\r]*pmem|no such file")
+    rig.expect("> ")
+
+
+def test_its_commands_are_completed(started: Started, bin: Path, name: str) -> None:
+    program(bin / "claude", "true")
+    rig = started("autoload -Uz compinit && compinit -u" if name == "zsh" else "")
+    for typed, whole in (("pmem sta\t", "> pmem status"), ("pmem run clau\t", "> pmem run claude")):
+        rig.send(typed)
+        rig.until(lambda whole=whole: any(line.startswith(whole) for line in rig.display()))
+        rig.send("\x15")
+        rig.settle()
+
+
+def test_what_a_program_alone_cannot_do_is_said(bin: Path, name: str) -> None:
+    for command in ("on", "off"):
+        done = subprocess.run(
+            [bin / "pmem", command],
+            env={**os.environ, "SHELL": f"/usr/bin/{name}"},
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 2
+        assert LINES[name] in done.stderr
+
+
+def test_the_line_prints_what_the_shell_can_read(bin: Path, name: str, tmp_path: Path) -> None:
+    printed = subprocess.run([bin / "pmem", "init", name], capture_output=True, check=True).stdout
+    (tmp_path / "init").write_bytes(printed)
+    subprocess.run([name, "-n", tmp_path / "init"], check=True)
+    silent = subprocess.run(
+        [name, "-c", f". {tmp_path / 'init'}; echo done"], capture_output=True, text=True
+    )
+    assert (silent.stdout, silent.stderr) == ("done\n", "")
+    assert RC[name][0]
