@@ -24,7 +24,7 @@ MAY_IMPORT = {
     "proxy": {"core"},
     "demo": {"core", "memory", "agents", "terminal"},
     "session": {"core", "memory", "models", "store", "terminal.link", "agents", "hook", "proxy"},
-    "review": {"core", "memory", "store", "session"},
+    "review": {"core", "memory", "store", "session", "terminal.cells"},
     "evaluation": {"core", "memory", "models.protocol", "store", "session"},
     "training": {"core", "memory", "store", "session"},
     "library": {"core", "memory", "models"},

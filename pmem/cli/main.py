@@ -29,6 +29,7 @@ COMMANDS = {
     "detach": "pmem.cli.attach",
     "agent": "pmem.cli.agent",
     "bank": "pmem.cli.bank",
+    "review": "pmem.cli.review",
     "log": "pmem.cli.log",
     "status": "pmem.cli.status",
     "mute": "pmem.cli.mute",

@@ -1,0 +1,1 @@
+"""What a person looks at afterward, and while it runs: browser, report, exports."""

@@ -1,0 +1,290 @@
+"""View: what review shows at this moment, and how each key moves it; nothing of a terminal here."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pmem.core.bank import Entry
+from pmem.review import rows, why
+from pmem.review.desk import Conflict, Desk
+from pmem.review.lines import Line, wrapped
+from pmem.review.recorded import Hunt, Recorded
+from pmem.store.sessions import SessionInfo
+
+STEPS, BANK, SESSIONS = "steps", "bank", "sessions"
+PANES = (STEPS, BANK, SESSIONS)
+#: What the filter of the steps goes through, by `f`.
+FILTERS = ("", "spoke", "failed")
+
+
+@dataclass
+class Place:
+    """Where a list stands: the chosen row, and the first one shown."""
+
+    at: int = 0
+    top: int = 0
+
+    def keep(self, height: int, count: int) -> None:
+        """Stay within `count` rows, and the chosen one within the `height` that are shown."""
+        self.at = max(0, min(self.at, count - 1))
+        height = max(height, 1)
+        if self.at < self.top:
+            self.top = self.at
+        elif self.at >= self.top + height:
+            self.top = self.at - height + 1
+        self.top = max(0, min(self.top, count - height))
+
+
+class View:
+    """The state of the browser. Sizes of lists are in rows, `height` is what is visible of one."""
+
+    def __init__(self, name: str, sessions: Sequence[SessionInfo], desk: Desk) -> None:
+        self.name = name
+        self.sessions = list(sessions)
+        self.desk = desk
+        self.recorded: Recorded | None = None
+        self.pane = STEPS if sessions else BANK
+        self.places = {pane: Place() for pane in PANES}
+        self.height = 10
+        self.detail_height = 10
+        self.detail_top = 0
+        self.detail_count = 0
+        self.in_detail = False
+        self.whole = False
+        self.prompts = False
+        self.help = False
+        self.hunt: Hunt | None = None
+        self.filter = ""
+        self.sought = ""
+        self.bank_filter = ""
+        self.message = ""
+        self.trouble = False
+        self.conflict: Conflict | None = None
+        self.digits = ""
+        self.opened_at = time.time()
+        self._told: tuple[tuple[str, int], Counter[str]] | None = None
+
+    # -- what there is ------------------------------------------------------------------------
+
+    def open(self, info: SessionInfo, step: int | None = None) -> None:
+        """Show a session: at a step, else at its end."""
+        self.recorded = Recorded(info)
+        self.hunt, self.filter = None, ""
+        self.pane = STEPS
+        self.whole = self.in_detail = False
+        for n, one in enumerate(self.sessions):
+            if one.id == info.id:
+                self.places[SESSIONS].at = n
+        self.go_to(step if step is not None else self.recorded.last)
+
+    @property
+    def place(self) -> Place:
+        """Where the list of the current pane stands."""
+        return self.places[self.pane]
+
+    @property
+    def count(self) -> int:
+        """Rows of the current pane."""
+        return self.count_of(self.pane)
+
+    def count_of(self, pane: str) -> int:
+        """Rows of a pane."""
+        if pane == SESSIONS:
+            return len(self.sessions)
+        if pane == BANK:
+            return len(self.entries())
+        if self.hunt is not None:
+            return len(self.hunt.numbers)
+        return self.recorded.count if self.recorded is not None else 0
+
+    def entries(self) -> list[Entry]:
+        """The bank's entries that pass the filter."""
+        return rows.holding(self.desk.entries.values(), self.bank_filter)
+
+    @property
+    def entry(self) -> Entry | None:
+        """The chosen entry."""
+        found = self.entries()
+        self.places[BANK].keep(self.height, len(found))
+        return found[self.places[BANK].at] if found else None
+
+    @property
+    def step(self) -> int:
+        """The number of the chosen step, 0 if there is none."""
+        place = self.places[STEPS]
+        if self.recorded is None:
+            return 0
+        if self.hunt is not None:
+            return self.hunt.numbers[place.at] if place.at < len(self.hunt.numbers) else 0
+        return self.recorded.first + place.at if self.recorded.count else 0
+
+    def number_at(self, row: int) -> int:
+        """The step in a row of the list."""
+        assert self.recorded is not None
+        return self.hunt.numbers[row] if self.hunt is not None else self.recorded.first + row
+
+    def told(self) -> Counter[str]:
+        """How often each watch was told in the session that is open."""
+        if self.recorded is None:
+            return Counter()
+        key = (self.recorded.info.id, self.recorded.decisions.size)
+        if self._told is None or self._told[0] != key:
+            self._told = (key, rows.told_watches(self.recorded.spoken()))
+        return self._told[1]
+
+    def watch(self, entry: Entry) -> str:
+        """How the watch of an entry stands in the session that is open."""
+        last = self.recorded.last if self.recorded is not None else 0
+        return rows.watch_state(entry, self.told()[entry.id], last)
+
+    def detail(self, room: int) -> list[Line]:
+        """The page about what is chosen; a conflict comes first."""
+        if self.conflict is not None:
+            return conflict_page(self.conflict, room)
+        if self.pane == SESSIONS and self.sessions:
+            return session_page(self.sessions[min(self.place.at, len(self.sessions) - 1)], room)
+        if self.pane == BANK:
+            entry = self.entry
+            if entry is None:
+                return [[("dim", "Nothing is remembered that fits. a adds a fact of your own.")]]
+            return rows.entry_page(entry, self.watch(entry), self.told()[entry.id], room)
+        if self.recorded is None or not self.step:
+            return [[("dim", "No step to show.")]]
+        return why.page(self.recorded, self.step, self.desk.entries, room, prompts=self.prompts)
+
+    # -- moving -------------------------------------------------------------------------------
+
+    def move(self, by: int) -> None:
+        """Some rows down, or up; in the detail, some lines."""
+        if self.in_detail or self.whole or self.help:
+            last = max(0, self.detail_count - self.detail_height)
+            self.detail_top = max(0, min(self.detail_top + by, last))
+            return
+        self.place.at += by
+        self.place.keep(self.height, self.count)
+        self.detail_top = 0
+
+    def choose(self, row: int) -> None:
+        """One row of the current pane."""
+        self.place.at = row
+        self.place.keep(self.height, self.count)
+        self.detail_top = 0
+
+    def end(self, *, last: bool) -> None:
+        """The first row, or the last; in the detail, its beginning or end."""
+        self.move(1 << 60 if last else -(1 << 60))
+
+    def go_to(self, number: int) -> None:
+        """A step by its number; a filter that hides it is lifted."""
+        if self.recorded is None or not self.recorded.count:
+            return
+        if self.hunt is not None and number not in self.hunt.numbers:
+            self.hunt, self.filter = None, ""
+        self.pane = STEPS
+        if self.hunt is not None:
+            self.choose(self.hunt.numbers.index(number))
+        else:
+            self.choose(number - self.recorded.first)
+
+    def show(self, pane: str) -> None:
+        """Another pane."""
+        self.pane = pane
+        self.whole = self.in_detail = False
+        self.detail_top = 0
+        self.place.keep(self.height, self.count)
+
+    def next_spoken(self, *, back: bool = False) -> None:
+        """The next step at which memory spoke, or the one before."""
+        if self.recorded is None:
+            return
+        found = self.recorded.next_spoken(self.step, back=back)
+        if found is None:
+            self.say(f"it did not speak {'before' if back else 'after'} this step", trouble=True)
+        else:
+            self.go_to(found)
+
+    def filter_steps(self, kind: str, text: str = "") -> None:
+        """Show only some steps: `spoke`, `failed`, or those that hold a text; "" shows all."""
+        if self.recorded is None:
+            return
+        at = self.step
+        self.filter = kind or text
+        self.hunt = Hunt(self.recorded, kind, text) if self.filter else None
+        self.show(STEPS)
+        if self.hunt is None:
+            self.go_to(at)
+        else:
+            self.hunt.go_on()
+            self.choose(0)
+
+    def seek(self, text: str, *, back: bool = False) -> None:
+        """The next step that holds a text, from the chosen one on."""
+        self.sought = text or self.sought
+        if self.recorded is None or not self.sought:
+            return
+        word = self.sought.casefold()
+        records = self.recorded.steps
+        if back:
+            found = records.backward(records.find(self.step))
+        else:
+            found = records.forward(records.find(self.step + 1))
+        for _, record in found:
+            if word in f"{record.get('action')}\n{record.get('observation')}".casefold():
+                self.go_to(record["step"])
+                return
+        self.say(f"{self.sought} stands in no step {'before' if back else 'after'}", trouble=True)
+
+    def say(self, message: str, *, trouble: bool = False) -> None:
+        """A word on the last line, until the next key."""
+        self.message, self.trouble = message, trouble
+
+    def take(self, said: str | Conflict) -> None:
+        """What came of a change."""
+        if isinstance(said, Conflict):
+            self.conflict = said
+            self.show(BANK)
+        else:
+            self.say(said)
+        self.places[BANK].keep(self.height, self.count_of(BANK))
+
+
+def conflict_page(conflict: Conflict, room: int) -> list[Line]:
+    """A field that two hands changed, in all its versions."""
+    head = f"{conflict.id}: {conflict.field} was changed by somebody else meanwhile"
+    theirs = "(the entry was deleted)" if conflict.theirs is None else conflict.theirs
+    lines: list[Line] = [[("trouble", head)], []]
+    for name, value, style in (
+        ("it was", conflict.before, "dim"),
+        ("theirs", theirs, "note"),
+        ("yours", conflict.wanted, "ok"),
+    ):
+        body = wrapped(value, room, style, 11)
+        body[0][0] = ("key", f"{name:11}")
+        lines += [*body, []]
+    return [*lines, *wrapped("m writes yours, t leaves theirs, Esc leaves it for later.", room)]
+
+
+def session_page(info: SessionInfo, room: int) -> list[Line]:
+    """What a session's directory tells at a glance."""
+    began = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(info.started))
+    facts = {
+        "agent": info.agent,
+        "state": "running" if info.live else f"ended {rows.ago(rows.now() - info.last)}",
+        "began": began,
+        "steps": info.steps,
+        "on disk": f"{info.size / 1000:,.0f} kB",
+        "directory": info.header.get("cwd", ""),
+        "log": str(info.path),
+    }
+    lines: list[Line] = [[("head", info.id)], []]
+    for name, value in facts.items():
+        if value != "":
+            body = wrapped(value, room, "", 11)
+            body[0][0] = ("dim", f"{name:11}")
+            lines += body
+    if info.task:
+        lines += [[], [("dim", "task")], *wrapped(info.task, room)]
+    return lines
