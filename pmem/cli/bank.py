@@ -121,7 +121,7 @@ def rm(environment: Environment, ids: tuple[str, ...], directory: str | None) ->
 
     with opened_bank(environment, directory, change=True) as bank_file:
         entries = [entry_of(bank_file, id) for id in ids]
-        bank_file.apply([Delete(entry.id) for entry in entries])
+        bank_file.apply([Delete(entry.id, "user") for entry in entries])
         for entry in entries:
             environment.say(f"forgot {entry.id}")
 

@@ -77,6 +77,16 @@ class MemoryBank:
         """The entry with this id, or None."""
         return self.entries.get(id)
 
+    def known(self, id: str) -> str | None:
+        """The id an entry has, as given or in its normal form; None if there is none."""
+        if id in self.entries:
+            return id
+        try:
+            normal = normal_id(id)
+        except ValueError:
+            return None
+        return normal if normal in self.entries else None
+
     def attempt(self, command: str, cwd: str) -> Entry | None:
         """The entry into which attempts of this normal form in this directory are folded."""
         id = self._by_command.get((command, cwd))
@@ -85,8 +95,8 @@ class MemoryBank:
     def apply(self, op: BankOp) -> None:
         """Carry out one operation.
 
-        Ids are normalised. Raises ValueError for an empty id, and for a save over what a person
-        wrote by anybody else: their words and their watches stay theirs.
+        Ids are normalised. Raises ValueError for an empty id, and where anybody else saves over or
+        deletes what a person wrote: their words and their watches stay theirs.
         """
         match op:
             case UpdateStatus(content):
@@ -117,9 +127,11 @@ class MemoryBank:
                         stale="",
                     )
                 )
-            case Delete(id):
-                known = self._known(id)
+            case Delete(id, source):
+                known = self.known(id)
                 if known is not None:
+                    if self.entries[known].source == "user" and source != "user":
+                        raise ValueError(f"{known} was written by a person and stays")
                     self.remove(known)
             case RecordAttempt():
                 self._record(op)
@@ -160,18 +172,8 @@ class MemoryBank:
             if (other.command, other.cwd) == key:
                 self._by_command[key] = other.id
 
-    def _known(self, id: str) -> str | None:
-        """The id an entry has, as given or in its normal form; None if there is none."""
-        if id in self.entries:
-            return id
-        try:
-            normal = normal_id(id)
-        except ValueError:
-            return None
-        return normal if normal in self.entries else None
-
     def _old(self, id: str, section: Section, source: str) -> Entry:
-        known = self._known(id)
+        known = self.known(id)
         if known is None:
             return Entry(section, normal_id(id), "")
         old = self.entries[known]

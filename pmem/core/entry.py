@@ -87,9 +87,10 @@ class SaveProcedural:
 
 @dataclass(frozen=True, slots=True)
 class Delete:
-    """`memory_delete(id)`; an unknown id is no error."""
+    """`memory_delete(id)`; an unknown id is no error. A person's is for `source` "user" alone."""
 
     id: str
+    source: str = "model"
 
 
 @dataclass(frozen=True, slots=True)

@@ -99,7 +99,7 @@ def tidy_op(op: BankOp) -> BankOp:
                 when=_when(op.when),
             )
         case Delete():
-            return Delete(plain(op.id))
+            return replace(op, id=plain(op.id))
         case RecordAttempt():
             return replace(
                 op,

@@ -80,7 +80,7 @@ def test_an_id_that_a_person_wrote_is_found_as_it_stands() -> None:
     bank = bank_after(PutEntry(Entry("knowledge", "My Rule!", "no force-push", source="user")))
     bank.apply(SaveKnowledge("My Rule!", "never force-push", source="user"))
     assert [(e.id, e.content) for e in bank.knowledge] == [("My Rule!", "never force-push")]
-    bank.apply(Delete("My Rule!"))
+    bank.apply(Delete("My Rule!", "user"))
     assert bank.entries == {}
 
 
@@ -95,7 +95,10 @@ def test_an_id_of_nothing_is_refused_by_save_and_ignored_by_delete(id: str) -> N
 def test_what_a_person_wrote_is_not_saved_over_by_anybody_else() -> None:
     bank = MemoryBank()
     bank.apply(SaveKnowledge("port", "It is 8080.", source="user", when={"command": "serve*"}))
-    for op in (SaveKnowledge("port", "It is 9090."), SaveProcedural("port", "x", "failed")):
+    for op in (
+        SaveKnowledge("port", "It is 9090."), SaveProcedural("port", "x", "failed"),
+        Delete("port"), Delete("Port"),
+    ):  # fmt: skip
         with pytest.raises(ValueError, match="port was written by a person"):
             bank.apply(op)
     bank.apply(SaveKnowledge("port", "It is 8081.", source="user"))

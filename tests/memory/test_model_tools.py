@@ -70,14 +70,22 @@ def test_what_cannot_be_done_is_told_and_left_out(
     assert told in outcome.told
 
 
-def test_what_the_user_wrote_stays() -> None:
-    bank = MemoryBank(entries=[Entry("knowledge", "rule", "Never push.", source="user")])
-    for name, arguments in (
-        ("memory_save_knowledge", {"id": "rule", "content": "Push at will."}),
-        ("memory_delete", {"id": "rule"}),
-    ):
-        assert one(name, arguments, bank).op is None
-    assert bank.entries["rule"].content == "Never push."
+@pytest.mark.parametrize("id", ["rule", "My Rule!"])
+@pytest.mark.parametrize(
+    ("name", "rest"),
+    [
+        ("memory_save_knowledge", {"content": "Push at will."}),
+        ("memory_save_procedural", {"content": "Pushed.", "outcome": "succeeded"}),
+        ("memory_delete", {}),
+    ],
+)
+def test_what_the_user_wrote_stays_and_the_model_is_told(
+    name: str, rest: dict[str, Any], id: str
+) -> None:
+    bank = MemoryBank(entries=[Entry("knowledge", id, "Never push.", source="user")])
+    outcome = one(name, {"id": id, **rest}, bank)
+    assert outcome == Outcome(None, f"not done: {id} was written by the user and stays as it is")
+    assert [e.content for e in bank.entries.values()] == ["Never push."]
 
 
 def test_a_recorded_attempt_is_refined_and_stays_one() -> None:

@@ -140,7 +140,8 @@ def _outcome(name: str, arguments: Mapping[str, Any], bank: MemoryBank, watches:
                 f"saved {id}{remark}",
             )
         case "memory_delete":
-            id = normal_id(str(arguments.get("id", "")))
+            given = str(arguments.get("id", ""))
+            id = bank.known(given) or normal_id(given)
             if bank.get(id) is None:
                 return Outcome(None, f"there is no entry {id}")
             _may_write(id, bank, None)
@@ -151,7 +152,7 @@ def _outcome(name: str, arguments: Mapping[str, Any], bank: MemoryBank, watches:
 def _id(arguments: Mapping[str, Any], content: str, bank: MemoryBank) -> str:
     given = arguments.get("id")
     if isinstance(given, str | int) and not isinstance(given, bool) and str(given).strip():
-        return normal_id(str(given))
+        return bank.known(str(given)) or normal_id(str(given))
     return free_id(normal_id(" ".join(content.split()[:5])), bank.entries)
 
 
