@@ -15,6 +15,8 @@ from pmem.core.step import Step
 
 #: Words of the user this old (seconds) may be those that an event tells right now.
 JUST_NOW = 15.0
+#: Of a longer conversation only so many of its last steps are taken in: hooks wait meanwhile.
+LONGEST = 1000
 #: An event of a conversation, with its time in Unix seconds.
 Turn = tuple[Event, float | None]
 
@@ -74,7 +76,7 @@ class Past:
         if tells and steps and steps[-1].kind == "compaction":
             steps.pop()  # its own event tells of it
         self._calls = {step.call_id for step in steps if step.call_id}
-        return tuple(steps)
+        return tuple(steps[-LONGEST:])
 
     def holds(self, call_id: object) -> bool:
         """Whether this call was told with the past: its own event comes late."""

@@ -1,4 +1,4 @@
-"""`pmem attach` on a Claude Code that runs already: listed, followed, and reached live."""
+"""`pmem attach` on an agent that runs already: listed, followed, and Claude Code reached live."""
 
 from __future__ import annotations
 
@@ -8,10 +8,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
+from agent_table import UNBOUND
+from benches import MakeBench, maker
 from real_agents import STUCK, Bench, Model, Screen
 
 from pmem.core.decision import HEADER
@@ -19,33 +22,43 @@ from pmem.core.decision import HEADER
 pytestmark = pytest.mark.slow
 
 PMEM = (sys.executable, "-m", "pmem")
-#: Two alike failures while somebody watches, and time to see the banner before the end.
-SCRIPT = [
-    *(
-        {"shell": "touch here; for n in $(seq 600); do [ -e go ] && break; sleep 0.1; done"},
-        {"shell": "make build"},
-    ),
-    *(
-        {"shell": "make build"},
-        {"shell": "for n in $(seq 600); do [ -e seen ] && break; sleep 0.1; done"},
-    ),
-    *({"shell": "make build"}, {"text": "It does not build."}),
-]
+#: Ends when a file is there. It changes nothing: a change would make the next failure another one.
+UNTIL = "for n in $(seq 600); do [ -e {} ] && break; sleep 0.1; done"
+
+
+def plain(command: str) -> dict[str, Any]:
+    """A command of the script."""
+    return {"shell": command}
+
+
+def patient(command: str) -> dict[str, Any]:
+    """A command as Codex's newest models call it, for as long as it takes."""
+    given = json.dumps({"cmd": command, "yield_time_ms": 30_000})
+    return {"tool": "exec", "args": {"_custom": f"text(await tools.exec_command({given}));"}}
+
+
+def script(call: Callable[[str], dict[str, Any]] = plain) -> list[dict[str, Any]]:
+    """Two alike failures while somebody watches, and time to see the banner before the end."""
+    build = {"shell": "make build"}
+    first, second = call(f"touch here; {UNTIL.format('go')}"), call(UNTIL.format("seen"))
+    return [first, build, build, second, build, {"text": "It does not build."}]
+
+
 #: Seconds within which Claude Code sees that its settings have changed.
 SETTLED = 4
 ARGS = ("-p", "build it", "--allowedTools", "Bash")
+CODEX_ARGS = ("exec", "--skip-git-repo-check", UNBOUND, "build it")
 
 StartModel = Callable[[Sequence[Any]], Model]
-MakeBench = Callable[..., Bench]
 
 
 @pytest.fixture
-def claude(claude: MakeBench) -> Iterator[MakeBench]:
+def bench_of(outside: Path) -> Iterator[Callable[[str, Model], Bench]]:
     """Benches in which no command of the script waits for longer than the test."""
     benches = []
 
-    def bench(model: Model) -> Bench:
-        benches.append(claude(model))
+    def bench(agent: str, model: Model) -> Bench:
+        benches.append(maker(agent, outside)(model))
         return benches[-1]
 
     yield bench
@@ -54,10 +67,16 @@ def claude(claude: MakeBench) -> Iterator[MakeBench]:
             (one.project / name).touch()
 
 
-def running(bench: Bench) -> subprocess.Popen[str]:
+@pytest.fixture
+def claude(bench_of: Callable[[str, Model], Bench]) -> MakeBench:
+    """Benches of Claude Code."""
+    return partial(bench_of, "claude")
+
+
+def running(bench: Bench, args: Sequence[str] = ARGS) -> subprocess.Popen[str]:
     """The bare agent, in the middle of its first command."""
     agent = subprocess.Popen(
-        [str(bench.program), *ARGS],
+        [str(bench.program), *args],
         cwd=bench.project,
         env=bench.env,
         stdin=subprocess.DEVNULL,
@@ -76,7 +95,7 @@ def until(true: Callable[[], bool], told: Path | None = None) -> None:
 
 
 def test_a_running_agent_is_listed_with_its_directory(model: StartModel, claude: MakeBench) -> None:
-    bench = claude(model(SCRIPT))
+    bench = claude(model(script()))
     agent = running(bench)
     try:
         listed = json.loads(bench.run([*PMEM, "attach", "--json"]).stdout)
@@ -88,23 +107,35 @@ def test_a_running_agent_is_listed_with_its_directory(model: StartModel, claude:
         agent.communicate()
 
 
+@pytest.mark.parametrize(
+    ("name", "args", "call"),
+    [("claude", ARGS, plain), ("codex", CODEX_ARGS, patient)],
+    ids=["claude", "codex"],
+)
 def test_followed_from_outside_the_banner_comes_while_the_agent_still_works(
-    model: StartModel, claude: MakeBench
+    name: str,
+    args: Sequence[str],
+    call: Callable[[str], dict[str, Any]],
+    model: StartModel,
+    bench_of: Callable[[str, Model], Bench],
 ) -> None:
-    played = model(SCRIPT)
-    bench = claude(played)
-    agent = running(bench)
+    played = model(script(call))
+    bench = bench_of(name, played)
+    agent = running(bench, args)
+    everything = json.loads(bench.run([*PMEM, "attach", "--json"]).stdout)
+    (listed,) = [one for one in everything if one["cwd"] == str(bench.project)]
+    assert listed["agent"] == name
     out, err = bench.home / "out", bench.home / "err"
     with out.open("w") as stdout, err.open("w") as stderr:
         follower = subprocess.Popen(
-            [*PMEM, "attach", "--pid", str(agent.pid)],
+            [*PMEM, "attach", "--pid", str(listed["pid"])],
             cwd=bench.project,
             env=bench.env,
             stdin=subprocess.DEVNULL,
             stdout=stdout,
             stderr=stderr,
         )
-    until(lambda: "following claude" in err.read_text())
+    until(lambda: f"following {name}" in err.read_text(), err)
     (bench.project / "go").touch()
     until(lambda: HEADER in out.read_text(), err)
     assert "`make build` failed twice alike" in " ".join(out.read_text().replace("│", "").split())
@@ -121,7 +152,7 @@ def test_followed_from_outside_the_banner_comes_while_the_agent_still_works(
 def test_attached_in_the_middle_of_a_run_the_reminder_reaches_the_agent(
     model: StartModel, claude: MakeBench
 ) -> None:
-    played = model(SCRIPT)
+    played = model(script())
     bench = claude(played)
     agent = running(bench)
     assert bench.run([*PMEM, "attach", "claude"]).returncode == 0
@@ -140,7 +171,7 @@ def test_attached_in_the_middle_of_a_run_the_reminder_reaches_the_agent(
 def test_on_its_screen_too_settings_are_read_live(
     model: StartModel, claude: MakeBench, screen: Callable[..., Screen]
 ) -> None:
-    played = model(SCRIPT)
+    played = model(script())
     bench = claude(played)
     allowed = ("--permission-mode", "default", "--allowedTools", "Bash")
     shown = screen(bench, [str(bench.program), *allowed])
