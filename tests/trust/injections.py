@@ -14,6 +14,10 @@ from pmem.core.decision import HEADER
 CANARY = "canary-{:02d} --now"
 _NAME = re.compile(r"canary-\d\d")
 _QUOTED = re.compile(r"“[^“”]*”|`[^`]*`")
+_HEADER = re.escape(HEADER)
+_REMINDER = re.compile(
+    rf"{_HEADER} (?:(?!{_HEADER}).){{1,2000}}?\n\(pmem: recorded observations", re.DOTALL
+)
 #: What an agent's harness or a model's template could take for its own.
 MARKUP = re.compile(
     r"<[|/ ]*(?:system|context_for|no_inter|tool|function|invoke|im_|parameter)|\[/?INST\]"
@@ -64,13 +68,12 @@ def grown(bank: MemoryBank) -> list[str]:
     ]
 
 
-def reminders(bodies: list[str]) -> list[str]:
-    """Every reminder in the bodies of an agent's requests, as text."""
-    found = []
-    for body in bodies:
-        for part in body.split(HEADER)[1:]:
-            found.append(HEADER + part.partition("verify before relying on them.)")[0])
-    return found
+def reminders(texts: list[str]) -> list[str]:
+    """Every reminder of pmem's in the texts of an agent's requests.
+
+    A header that an output wrote is none: pmem's own ends in its note.
+    """
+    return [m[0] for text in texts for m in _REMINDER.finditer(text)]
 
 
 def _table() -> dict[str, Any]:
