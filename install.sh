@@ -370,19 +370,22 @@ check() {
 
 install_test_programs() {
     lacking=''
-    for program in git zsh fish tmux shellcheck; do
-        has "$program" || lacking="$lacking $program"
+    for program in git zsh fish tmux shellcheck vim less htop sudo sshd; do
+        has_for_tests "$program" || lacking="$lacking $program"
     done
     [ -n "$lacking" ] || return 0
     if as_root_with_apt; then
         say "Installing for the tests:$lacking"
-        # shellcheck disable=SC2086 # a list of words
-        apt_install $lacking || say "apt-get could not install all of them (see above)."
+        # shellcheck disable=SC2046 # a list of words
+        apt_install $(echo "$lacking" | sed s/sshd/openssh-server/) || say "apt-get could not install all of them (see above)."
     fi
     for program in $lacking; do
-        has "$program" || say "$program is not installed: the tests that need it are skipped."
+        has_for_tests "$program" ||
+            say "$program is not installed: the tests that need it are skipped."
     done
 }
+
+has_for_tests() (PATH=$PATH:/usr/sbin has "$1")
 
 install_venv() {
     as_root_with_apt && apt_install "python$without_venv-venv"

@@ -13,6 +13,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 from rig import HOST, NONCE, Answer, Rig, host, host_env, silent
+from tmux_server import Tmux
 
 from shells import Open, write_rc
 
@@ -91,3 +92,17 @@ def opened(shell: Start, home: Path) -> Open:
         return rig
 
     return start
+
+
+@pytest.fixture
+def tmux(home: Path) -> Iterator[Callable[[], Tmux]]:
+    servers: list[Tmux] = []
+
+    def make() -> Tmux:
+        server = Tmux(host_env({"LANG": "C.UTF-8", "TERM": "xterm-256color"}), home)
+        servers.append(server)
+        return server
+
+    yield make
+    for server in servers:
+        server("kill-server")

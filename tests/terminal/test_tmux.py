@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import shutil
 import signal
@@ -10,86 +11,16 @@ import subprocess
 import sys
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from rig import HOST, Rig, host_env
+from tmux_server import Tmux, wait_for
 
 Start = Callable[..., Rig]
 
 pytestmark = pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed")
-
-
-class Tmux:
-    """A tmux server of the test's own."""
-
-    def __init__(self, env: dict[str, str], cwd: Path) -> None:
-        self._socket = f"pmem-test-{uuid.uuid4().hex[:8]}"
-        self._env = {k: v for k, v in env.items() if not k.startswith("TMUX")}
-        self._cwd = cwd
-
-    def command(self, *command: str) -> list[str]:
-        return ["tmux", "-L", self._socket, "-f", "/dev/null", *command]
-
-    def __call__(self, *command: str) -> str:
-        done = subprocess.run(
-            self.command(*command),
-            env=self._env,
-            cwd=self._cwd,
-            capture_output=True,
-            text=True,
-            timeout=20,
-        )
-        return done.stdout
-
-    def start(self, command: list[str], columns: int = 80, rows: int = 24) -> None:
-        """A session with one pane in which a shell command runs; the pane stays at its end."""
-        size = ["-x", str(columns), "-y", str(rows)]
-        self("new-session", "-d", *size, "sh", "-c", "sleep 1000")
-        self("set", "-g", "status", "off")
-        self("set", "-g", "remain-on-exit", "on")
-        self("set", "-as", "terminal-overrides", ",*:Tc")
-        self("respawn-pane", "-k", shlex.join(command))
-
-    def screen(self, colours: bool = True) -> str:
-        """The screen, with its colours and attributes."""
-        return self("capture-pane", "-p", *(["-e"] if colours else []))
-
-    def settled(self, colours: bool = True) -> str:
-        """The screen once it stays as it is."""
-        last, since = "", time.monotonic()
-        deadline = time.monotonic() + 20
-        while time.monotonic() < deadline:
-            now = self.screen(colours)
-            if now != last:
-                last, since = now, time.monotonic()
-            elif now.strip() and time.monotonic() - since > 0.6:
-                return now
-            time.sleep(0.1)
-        return last
-
-    def until(self, text: str) -> str:
-        """The screen once it has this text."""
-        deadline = time.monotonic() + 20
-        while text not in (screen := self.screen(colours=False)):
-            assert time.monotonic() < deadline, screen
-            time.sleep(0.05)
-        return screen
-
-
-@pytest.fixture
-def tmux(tmp_path: Path, home: Path) -> Iterator[Callable[[], Tmux]]:
-    servers: list[Tmux] = []
-
-    def make() -> Tmux:
-        server = Tmux(host_env({"LANG": "C.UTF-8", "TERM": "xterm-256color"}), home)
-        servers.append(server)
-        return server
-
-    yield make
-    for server in servers:
-        server("kill-server")
 
 
 def under(command: list[str]) -> list[str]:
@@ -145,15 +76,22 @@ def test_programs_look_the_same_also_after_a_resize(
         assert seen.splitlines() == expected.splitlines()
 
 
-def test_top_has_the_same_layout(tmux: Callable[[], Tmux]) -> None:
+@pytest.mark.parametrize(
+    "command", [["top", "-d", "100"], ["htop", "-d", "1000"]], ids=["top", "htop"]
+)
+def test_a_monitor_has_the_same_layout(tmux: Callable[[], Tmux], command: list[str]) -> None:
+    if shutil.which(command[0]) is None:
+        pytest.skip(f"{command[0]} is not installed")
+
     def layout(command: list[str]) -> list[str]:
         server = tmux()
         server.start(command, columns=100)
         server.until("PID")
         lines = server.settled(colours=False).splitlines()
-        return [line.split()[0].rstrip("0123456789.") for line in lines[:7] if line.split()]
+        values = r"[\d.|%]+[KMGT]?"
+        head = lines[: next(n for n, line in enumerate(lines) if "PID" in line) + 1]
+        return ["".join(re.sub(values, "", line).split()) for line in head]
 
-    command = ["top", "-d", "100"]
     assert layout(under(command)) == layout(command)
 
 
@@ -253,7 +191,7 @@ def test_a_reminder_is_in_the_panes_option_until_the_end(
         server.until("dead")
     elif end == "kill":
         pid = server("display-message", "-p", "#{pane_pid}").strip()
-        (host,) = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        (host,) = subprocess.check_output(["pgrep", "-P", pid], text=True).split()
         os.kill(int(host), signal.SIGKILL)
     else:
         server("respawn-pane", "-k", "sh -c 'echo other; sleep 1000'")
@@ -283,10 +221,3 @@ def test_a_reminder_behind_a_full_screen_is_a_message(
 
 #: What tmux keeps of its own, the user's and the pane's options.
 OPTIONS = [("show-options", *flags) for flags in (["-s"], ["-g"], [], ["-gw"], ["-w"], ["-p"])]
-
-
-def wait_for(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + 20
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
