@@ -77,11 +77,13 @@ def config(
 def _consent(environment: Environment, project: Project, value: str | None, *, unset: bool) -> None:
     """Show, give or take back the yes to the model of the settings. It lies in the user's state."""
     from pmem.cli.consent import explained, say_yes
-    from pmem.store.consent import consented, decline, refuse
+    from pmem.store.consent import Offered, consented, decline, refuse
+    from pmem.store.places import state_home
 
     settings = settings_of(environment, project)
     if unset:
         refuse(project)
+        Offered(project, state_home(environment.env)[0]).forget()
         environment.say("nothing is said about any model here; you will be asked")
         return
     if value not in (None, "yes", "no"):

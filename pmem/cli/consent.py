@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from pmem.store.project import Project
     from pmem.store.settings import Settings
 
+#: What is explained is not wider than this, in cells.
+WIDTH = 100
+YES = frozenset({"y", "yes", "j", "ja", "o", "oui", "s", "si", "예", "네", "はい", "是"})
+NEVER = frozenset({"v", "never"})
 #: The arms that need no model.
 EMBEDDED = frozenset({"off", "rules"})
 
@@ -44,7 +48,7 @@ def settled(
             "name one with --model anthropic:NAME, or use --arm rules",
             Exit.USAGE,
         )
-    from pmem.store.consent import consented, declined
+    from pmem.store.consent import consented, decline, declined
 
     if yes:
         say_yes(environment, project, settings)
@@ -63,13 +67,22 @@ def settled(
         return rules
     for line in explained(environment, settings):
         environment.write_words(line)
-    return settings if _asked(environment, project, settings) else rules
+    if answered(environment, "Let it be asked in this project? [y/N] ") == "yes":
+        say_yes(environment, project, settings)
+        return settings
+    with contextlib.suppress(OSError):
+        decline(project, settings.model, settings.base_url)
+    environment.say("rules only; pmem config consent yes changes that")
+    return rules
 
 
-def explained(environment: Environment, settings: Settings) -> list[str]:
-    """What the user must know: the model, the price, what is sent."""
+def explained(
+    environment: Environment, settings: Settings, begin: str = "memory would ask"
+) -> list[str]:
+    """What the user must know: the model, the price, what is sent; as wide as the terminal."""
     from pmem.models.prices import NAME, load_prices
     from pmem.store.places import config_file
+    from pmem.terminal.cells import wrap
 
     own = config_file(environment.env)
     price = load_prices(own.with_name(NAME) if own is not None else None).price(settings.model)
@@ -79,12 +92,16 @@ def explained(environment: Environment, settings: Settings) -> list[str]:
         else f"${price.input:g} for a million tokens in, ${price.output:g} out"
     )
     where = f" at {settings.base_url}" if settings.base_url else ""
-    limits = f"at most ${settings.session_money:g} a session and ${settings.day_money:g} a day"
-    return [
-        f"pmem: memory would ask {settings.model}{where} ({cost}; {limits}).",
-        "      It is sent the task, rule files, the last steps with their outputs, and the bank;",
-        "      values that look like secrets are taken out, commands named `private` left out.",
-    ]
+    bounds = (("session", settings.session_money), ("day", settings.day_money))
+    limits = " and ".join(f"${money:g} a {what}" for what, money in bounds if money)
+    limits = f"at most {limits}" if limits else "without a limit in money"
+    told = (
+        f"{begin} {settings.model}{where} ({cost}; {limits}).\n"
+        "It is sent the task, rule files, the last steps with their outputs, and the bank; values"
+        " that look like secrets are taken out, commands named `private` left out."
+    )
+    lines = wrap(told, min(environment.columns, WIDTH) - len("pmem: "))
+    return [("pmem: " if n == 0 else "      ") + line for n, line in enumerate(lines)]
 
 
 def say_yes(environment: Environment, project: Project, settings: Settings) -> None:
@@ -97,19 +114,12 @@ def say_yes(environment: Environment, project: Project, settings: Settings) -> N
         raise Trouble(f"cannot note your yes in {project.state}: {error.strerror}") from None
 
 
-def _asked(environment: Environment, project: Project, settings: Settings) -> bool:
-    from pmem.store.consent import decline
-
-    environment.stderr.write("Let it be asked in this project? [y/N] ")
-    environment.stderr.flush()
+def answered(environment: Environment, question: str) -> str:
+    """What the user says to a question: `yes`, `never`, and for anything else `no`."""
     try:
+        environment.stderr.write(question)
+        environment.stderr.flush()
         answer = environment.stdin.readline().strip().casefold()
     except (OSError, ValueError):
-        return False
-    if answer in ("y", "yes", "j", "ja", "o", "oui", "s", "si", "예", "네", "はい", "是"):
-        say_yes(environment, project, settings)
-        return True
-    with contextlib.suppress(OSError):
-        decline(project, settings.model, settings.base_url)
-    environment.say("rules only; pmem config consent yes changes that")
-    return False
+        return "no"
+    return "yes" if answer in YES else "never" if answer in NEVER else "no"

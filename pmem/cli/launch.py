@@ -101,11 +101,19 @@ def launch(
 
 
 def waiting(environment: Environment, options: StartOptions) -> float:
-    """How long a hook may have to wait for a model, in seconds: 0 but in sync mode."""
+    """How long a hook may have to wait for a model, in seconds: 0 but in sync mode.
+
+    A model that is yet to be offered counts.
+    """
     project = project_of(environment, options.directory, code=Exit.OURS)
     settings = settings_of(environment, project, options.flags(), code=Exit.OURS)
-    if settings.mode != "sync" or settings.arm in ("off", "rules"):
+    if settings.mode != "sync" or settings.arm == "off":
         return 0.0
+    if settings.arm == "rules":
+        from pmem.cli.found_key import offer_for
+
+        if offer_for(environment.env) is None:
+            return 0.0
     return settings.timeout + SYNC_MARGIN
 
 
@@ -270,10 +278,15 @@ def configure(
             environment.say(project.remark)
         if environment.terminal and program.tells and not project.state.exists():
             offer_the_past(environment)
+    quiet = bool(options.quiet or settings.quiet)
+    if settings.arm == "rules" and program.tells and not quiet:
+        from pmem.cli.found_key import accepted
+
+        if accepted(environment, project, settings):
+            settings = settings_of(environment, project, options.flags(), code=Exit.OURS)
     if settings.arm not in ("off", "rules"):
         from pmem.cli.consent import settled
 
-        quiet = bool(options.quiet or settings.quiet)
         yes = bool(options.yes)
         settings = settled(
             environment, project, settings, yes=yes, quiet=quiet, tells=program.tells
