@@ -32,6 +32,7 @@ COMMANDS = {
     "review": "pmem.cli.review",
     "log": "pmem.cli.log",
     "status": "pmem.cli.status",
+    "report": "pmem.cli.report_page",
     "mute": "pmem.cli.mute",
     "wrong": "pmem.cli.mute",
     "replay": "pmem.cli.replay",

@@ -1,0 +1,213 @@
+"""`pmem report`: one page that says what happened, and loads nothing."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from browsers import looked_at
+from made import ID
+
+from pmem.cli.environment import Environment
+from pmem.cli.main import run
+from pmem.core.bank import UpdateStatus
+from pmem.core.step import Step
+from pmem.review.after import HELPED, REPEATED, UNCLEAR, after
+from pmem.review.recorded import Mark
+from pmem.review.timeline import COLUMNS, timeline
+from pmem.store.bank_file import BankFile
+from pmem.store.project import Project, find_project
+from pmem.store.session_log import SessionLog
+
+
+def called(project: Project, *args: str) -> tuple[int, str, str]:
+    """A command line in the project: exit code, stdout, stderr."""
+    out, err = io.StringIO(), io.StringIO()
+    import os
+
+    code = run(args, Environment(io.StringIO(), out, err, dict(os.environ), project.root))
+    return code, out.getvalue(), err.getvalue()
+
+
+class Page(HTMLParser):
+    """What a page says, which tags it has, and where it would reach to."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.words: list[str] = []
+        self.tags: list[str] = []
+        self.reaches: list[str] = []
+        self._style = False
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self._style = tag == "style"
+        for name, value in attrs:
+            if name in ("src", "href", "xlink:href", "data", "action") and value:
+                self.reaches.append(value)
+
+    def handle_endtag(self, tag: str) -> None:
+        self._style = False
+
+    def handle_data(self, data: str) -> None:
+        if not self._style:
+            self.words.append(data)
+
+    @property
+    def text(self) -> str:
+        return re.sub(r"\s+", " ", " ".join(self.words))
+
+
+def test_the_page_of_a_session_tells_each_reminder_before_and_after(project: Project) -> None:
+    code, page, _ = called(project, "report", "-o", "-")
+    assert code == 0
+    told = Page(page).text
+    for words in (
+        "60 steps",
+        "Step 41",
+        "빌드가 먼저다",
+        "about to do npm test",
+        "with the result of the action it concerns",
+        "first step 42, `npm run build`; then step 43 ran it, and it passed",
+        "npm-test npm test in api/: failed at steps 9, 12",
+        "put the action back, once",
+        "seems to have helped",
+        "Once it had something to say and chose silence",
+        "the last step (step 19) shows it already",
+        "What these figures cannot show",
+        "$0.0031",
+    ):
+        assert words in told, words
+
+
+def test_what_was_printed_is_text_and_nothing_is_loaded(project: Project) -> None:
+    log = SessionLog(project.state, "20261201-000000-x", {"agent": "x", "task": "<img src=x>"})
+    log.step(Step(1, "command", "<script>alert(1)</script>", "</code>", exit_code=1))
+    log.decision({"before_step": 1, "decision": "remind", "text": "<b onload=x>&", "entries": []})
+    log.close()
+    _, page, _ = called(project, "report", "20261201", "-o", "-")
+    seen = Page(page)
+    assert {"script", "img"}.isdisjoint(seen.tags)
+    assert "<b onload=x>&" in seen.text
+    assert all(to.startswith(("#", "data:,")) for to in seen.reaches)
+    assert re.search(r"url\(|@import|https?://", page) is None
+
+
+def test_the_status_is_told_nowhere(project: Project) -> None:
+    bank = BankFile(project)
+    bank.apply([UpdateStatus("private words of the memory agent")])
+    bank.close()
+    (project.state / ID / "bank.toml").write_bytes(project.bank.read_bytes())
+    for args in (("report", "-o", "-"), ("report", "--all", "-o", "-")):
+        assert "private words" not in called(project, *args)[1]
+
+
+def test_all_sessions_add_up(project: Project) -> None:
+    log = SessionLog(project.state, "20261201-000000-codex", {"agent": "codex", "started": 2e9})
+    for n in (1, 2, 3):
+        log.step(Step(n, "command", "make", "no rule\n", exit_code=2))
+    log.decision(
+        {"before_step": 3, "decision": "remind", "trigger": "failure", "reason": "loop",
+         "text": "`make` failed", "cited": [{"id": "make", "content": "", "command": "make"}]}
+    )  # fmt: skip
+    log.close()
+    figures = json.loads(called(project, "report", "--all", "--json")[1])
+    assert figures == {
+        "sessions": 2,
+        "steps": 63,
+        "acting": 62,
+        "failed": 6,
+        "repeated_failures": 4,
+        "reminders": 3,
+        "holds": 1,
+        "seem_to_have_helped": 2,
+        "not_followed": 1,
+        "cannot_be_told": 0,
+        "silences_over_a_candidate": 1,
+        "silence_rate": round(1 - 3 / 62, 4),
+        "tokens": 940,
+        "money": 0.0031,
+    }
+    code, page, _ = called(project, "report", "--all", "-o", "all.html")
+    assert (code, page) == (0, "")
+    told = Page((project.root / "all.html").read_text()).text
+    assert "Memory spoke 3 times. Twice it seems to have helped" in told
+    assert "codex" in told
+
+
+def acted(n: int, command: str, code: int = 0) -> dict[str, object]:
+    return {"step": n, "kind": "command", "action": command, "observation": "", "exit_code": code}
+
+
+WARNED = {"decision": "remind", "trigger": "repeat", "cited": [{"command": "npm test"}]}
+
+
+@pytest.mark.parametrize(
+    ("decision", "following", "verdict"),
+    [
+        (WARNED, [acted(5, "npm run build"), acted(6, "npm test")], HELPED),
+        (WARNED, [acted(5, "npm run build")], HELPED),
+        (WARNED, [acted(5, "cd /p && npm test 2>&1 | tail", 1)], REPEATED),
+        (WARNED, [acted(5, "ls"), acted(6, "npm test", 1)], REPEATED),
+        (WARNED, [acted(5, "npm test")], UNCLEAR),
+        (WARNED, [], UNCLEAR),
+        ({"decision": "remind"}, [acted(5, "ls")], UNCLEAR),
+        # What came with the result cannot have changed the action itself.
+        ({**WARNED, "trigger": "proposed", "proposed": "npm test"},
+         [acted(5, "npm test", 1), acted(6, "ls")], HELPED),
+        ({**WARNED, "trigger": "proposed", "proposed": "npm test"},
+         [acted(5, "npm test", 1), acted(6, "npm test", 1)], REPEATED),
+        ({**WARNED, "trigger": "proposed", "proposed": "npm test", "hold": True},
+         [acted(5, "npm test", 1)], REPEATED),
+        ({**WARNED, "trigger": "proposed", "proposed": "npm test"},
+         [{**acted(5, "npm test"), "refused": True}], UNCLEAR),
+    ],
+)  # fmt: skip
+def test_whether_it_helped_is_a_guess_from_what_came_next(decision, following, verdict) -> None:
+    assert after(decision, following).verdict == verdict
+
+
+@pytest.mark.parametrize("steps", [1, 7, 60, 50_000])
+def test_the_picture_is_bounded_however_long_the_session(steps: int) -> None:
+    outcomes = [(n, n % 5 == 0) for n in range(1, steps + 1)]
+    picture = timeline(outcomes, [(steps, Mark.SPOKE)], steps)
+    assert picture.count("<rect") <= 2 * COLUMNS
+    assert f"#step-{steps}" in picture
+
+
+def test_a_file_that_cannot_be_written_is_said(project: Project) -> None:
+    code, _, said = called(project, "report", "-o", "no/such/place.html")
+    assert code == 125
+    assert "name another file" in said
+
+
+def test_there_may_be_nothing_to_report(tmp_path: Path, home: Path) -> None:
+    import os
+
+    code, out, said = called(find_project(tmp_path, os.environ), "report", "--all")
+    assert (code, out) == (0, "")
+    assert "nothing was recorded" in said
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_real_browser_shows_it_without_an_error_or_a_request(
+    project: Project, tmp_path: Path, scheme: str
+) -> None:
+    other = replace(project, state=project.state)
+    for args in (("report", "-o", "one.html"), ("report", "--all", "-o", "all.html")):
+        assert called(other, *args)[0] == 0
+        seen = looked_at(project.root / args[-1], tmp_path, scheme)
+        assert seen["errors"] == []
+        assert seen["requests"] == [(project.root / args[-1]).as_uri()]
+        light = seen["paper"] > seen["ink"]
+        assert light is (scheme == "light")
+        assert seen["overflow"] <= 0
+        assert seen["narrow_overflow"] <= 0
+        assert seen["printed_paper"] == 255
