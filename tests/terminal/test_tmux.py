@@ -188,7 +188,7 @@ def test_a_reminder_is_in_the_panes_option_until_the_end(
     wait_for(lambda: option(server).startswith("pmem 2: "))
     if end == "exit":
         server("send-keys", "exit 3", "Enter")
-        server.until("dead")
+        wait_for(lambda: server("display-message", "-p", "#{pane_dead}").strip() == "1")
     elif end == "kill":
         pid = server("display-message", "-p", "#{pane_pid}").strip()
         (host,) = subprocess.check_output(["pgrep", "-P", pid], text=True).split()
