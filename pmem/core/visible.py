@@ -11,6 +11,7 @@ from pmem.core.data import table
 from pmem.core.tokens import tokens
 
 _CLAUSE = re.compile(r"[.;!?](?=\s|$)|[。；！？\n()（）“”「」]|,\s+(?:and|but)\s|\s(?:—|–)\s")
+_QUOTED = re.compile(r"(?<!says: )(?<!said: )“([^“”]*)”(?=[.:：。)])")
 #: Of the words of a clause so many must stand near each other for it to be seen.
 _SHARE = 0.8
 #: Only of clauses of so few words all must be seen.
@@ -42,7 +43,11 @@ def visible(text: str, observation: str) -> bool:
 
 
 def _clauses(text: str) -> Iterable[tuple[frozenset[str], bool]]:
-    """The telling words of each clause, and whether it tells only what went wrong."""
+    """The telling words of each clause, and whether it tells only what went wrong.
+
+    The words of an output, quoted, belong to what is said of it.
+    """
+    text = _QUOTED.sub(r"\1", text)
     for pattern in (*_patterns("steps"), *_patterns("attribution")):
         text = pattern.sub(" ", text)
     for clause in _CLAUSE.split(text):
