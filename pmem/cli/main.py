@@ -33,6 +33,7 @@ COMMANDS = {
     "log": "pmem.cli.log",
     "status": "pmem.cli.status",
     "report": "pmem.cli.report_page",
+    "export": "pmem.cli.export",
     "mute": "pmem.cli.mute",
     "wrong": "pmem.cli.mute",
     "replay": "pmem.cli.replay",

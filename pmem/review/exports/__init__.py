@@ -1,0 +1,1 @@
+"""A session in formats that others read: ATIF, asciicast, Markdown. The status is in none."""

@@ -1,0 +1,74 @@
+"""Harbor's own validator of trajectories, in an environment of its own (Python 3.12 or newer)."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import pwd
+import shutil
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from browsers import CACHE
+
+HARBOR = "0.26.0"
+VALIDATE = """
+import json, sys
+from harbor.utils.trajectory_validator import TrajectoryValidator
+wrong = {}
+for path in sys.argv[1:]:
+    validator = TrajectoryValidator()
+    if not validator.validate(path):
+        wrong[path] = validator.get_errors()
+print(json.dumps(wrong))
+"""
+
+
+def refused(paths: Sequence[Path]) -> dict[str, list[str]]:
+    """The trajectories Harbor does not accept, with its reasons; skips where it cannot be had."""
+    place = CACHE / f"harbor-{HARBOR}"
+    _install(place)
+    done = subprocess.run(
+        [place / "bin" / "python", "-c", VALIDATE, *paths],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        env={"PATH": os.environ["PATH"], "HOME": os.environ["HOME"], "HARBOR_TELEMETRY": "off"},
+    )
+    assert done.returncode == 0, done.stderr
+    found: dict[str, list[str]] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+def _install(place: Path) -> None:
+    def there() -> bool:
+        return bool(list(place.glob("lib/python*/site-packages/harbor/utils")))
+
+    if there():
+        return
+    python = _python()
+    if python is None:
+        pytest.skip("Harbor needs Python 3.12 or newer, which is not installed")
+    CACHE.mkdir(parents=True, exist_ok=True)
+    with (CACHE / "harbor.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if there():
+            return
+        made = subprocess.run([python, "-m", "venv", place])
+        pip = [place / "bin" / "python", "-m", "pip", "install", "--quiet", f"harbor=={HARBOR}"]
+        if made.returncode or subprocess.run(pip, capture_output=True).returncode:
+            pytest.skip(f"Harbor {HARBOR} could not be installed")
+
+
+def _python() -> str | None:
+    """An interpreter new enough that really starts (a version manager's stand-in may not)."""
+    home = Path(pwd.getpwuid(os.getuid()).pw_dir)
+    managed = sorted(map(str, home.glob(".pyenv/versions/3.1[2-9]*/bin/python3")))
+    for name in ("python3.14", "python3.13", "python3.12", *managed):
+        found = shutil.which(name)
+        if found and subprocess.run([found, "-c", ""], capture_output=True).returncode == 0:
+            return found
+    return None
