@@ -230,7 +230,7 @@ def test_the_readme_s_commands_do_what_they_say(home: Path, tmp_path: Path) -> N
 
 
 def interactive(command: str) -> bool:
-    return command in ("pmem", "pmem shell") or command.startswith("pmem claude")
+    return command in ("pmem", "pmem shell", "pmem review") or command.startswith("pmem claude")
 
 
 def launcher(tmp_path: Path) -> Path:

@@ -7,13 +7,19 @@ from typing import TYPE_CHECKING
 import click
 
 from pmem.cli.bank_add import add
+from pmem.cli.bank_check import check
 from pmem.cli.bank_edit import edit
+from pmem.cli.bank_exchange import export, import_
 from pmem.cli.environment import Environment
 from pmem.cli.options import complete_id, directory_option, json_option
 from pmem.cli.project import entry_of, opened_bank, project_of
 
 if TYPE_CHECKING:
     from pmem.core.bank import Entry
+
+
+#: Entries shown where none holds all that is sought.
+NEAREST = 5
 
 
 class InOrder(click.Group):
@@ -91,15 +97,26 @@ def show(environment: Environment, id: str, as_json: bool, directory: str | None
 def search(
     environment: Environment, words: tuple[str, ...], as_json: bool, directory: str | None
 ) -> None:
-    """Show the entries that hold all WORDS, in whatever part of them."""
+    """Show the entries that hold all WORDS, in whatever part of them, the most telling first.
+
+    If there is none, those that come nearest.
+    """
+    from pmem.core.tokens import tokens
+    from pmem.memory.model.relevance import scored
+
     with opened_bank(environment, directory) as bank_file:
-        found = [e for e in bank_file.bank.entries.values() if holds(e, words)]
+        entries = list(bank_file.bank.entries.values())
+    scores = scored(entries, tokens(" ".join(words)))
+    ranked = sorted(entries, key=lambda e: -scores[e.id])
+    found = [e for e in ranked if holds(e, words)]
+    near = [] if found else [e for e in ranked if scores[e.id] > 0][:NEAREST]
     if as_json:
-        _write_entries(environment, found)
+        _write_entries(environment, found or near)
         return
-    _show_entries(environment, found)
     if not found:
-        environment.say(f"no entry holds {' '.join(words)}; pmem bank list shows what there is")
+        told = "; these come nearest" if near else "; pmem bank list shows what there is"
+        environment.say(f"no entry holds {' '.join(words)}{told}")
+    _show_entries(environment, found or near)
 
 
 def holds(entry: Entry, words: tuple[str, ...]) -> bool:
@@ -154,3 +171,6 @@ def _write_entries(environment: Environment, entries: list[Entry], status: str =
 
 bank.add_command(add)
 bank.add_command(edit)
+bank.add_command(check)
+bank.add_command(export)
+bank.add_command(import_)

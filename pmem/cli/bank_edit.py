@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 import click
@@ -18,7 +18,16 @@ from pmem.cli.exits import Exit, Trouble
 from pmem.cli.options import complete_id, directory_option
 from pmem.cli.project import entry_of, opened_bank
 from pmem.cli.words import count
-from pmem.core.bank import BankOp, Delete, MemoryBank, PutEntry, UpdateStatus
+from pmem.core.bank import (
+    Amend,
+    BankOp,
+    Delete,
+    Entry,
+    MemoryBank,
+    PutEntry,
+    UpdateStatus,
+    free_id,
+)
 
 EDITORS = ("sensible-editor", "nano", "vim", "vi")
 
@@ -49,9 +58,17 @@ def edit(environment: Environment, id: str | None, directory: str | None) -> Non
         if after is None:
             environment.say("nothing changed")
             return
-        ops = changes(before, after)
-        bank_file.apply(ops)
-        environment.say(f"{count(len(ops), 'change')} kept" if ops else "nothing changed")
+        bank_file.refresh()  # others may have written while the editor was open
+        ops = changes(before, after, bank_file.bank)
+        refused = bank_file.apply(ops)
+        if refused:
+            draft = Path(tempfile.mkdtemp(prefix="pmem-edit-")) / "bank.toml"
+            draft.write_text(dumps(after), encoding="utf-8")
+            for why in refused:
+                environment.say(f"not taken over: {why}")
+            environment.say(f"your text is kept in {draft}")
+        kept = len(ops) - len(refused)
+        environment.say(f"{count(kept, 'change')} kept" if kept else "nothing changed")
 
 
 def edited(environment: Environment, text: str) -> MemoryBank | None:
@@ -94,21 +111,29 @@ def edited(environment: Environment, text: str) -> MemoryBank | None:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def changes(before: MemoryBank, after: MemoryBank) -> list[BankOp]:
-    """What the user did to a bank, as operations on whatever it has become meanwhile.
+def changes(before: MemoryBank, after: MemoryBank, now: MemoryBank) -> list[BankOp]:
+    """What the user did to a bank, as operations on whatever it has become by `now`.
 
-    An entry whose content or watch was rewritten becomes the user's own.
+    Only the fields that were changed are written. An entry whose content or watch was rewritten
+    becomes the user's own.
     """
-    ops: list[BankOp] = [Delete(id, "user") for id in before.entries if id not in after.entries]
+    ops: list[BankOp] = [Delete(id) for id in before.entries if id not in after.entries]
     for entry in after.entries.values():
         old = before.get(entry.id)
         if entry == old:
             continue
         if old is None:
-            entry = replace(entry, source=entry.source or "user")
-        elif (entry.content, entry.when) != (old.content, old.when) and entry.source == old.source:
-            entry = replace(entry, source="user")
-        ops.append(PutEntry(entry))
+            id = free_id(entry.id, now.entries)
+            ops.append(PutEntry(replace(entry, id=id, source=entry.source or "user")))
+            continue
+        names = [f.name for f in fields(Entry) if getattr(entry, f.name) != getattr(old, f.name)]
+        changed = {name: getattr(entry, name) for name in names}
+        if changed.keys() & {"content", "when"} and "source" not in changed:
+            changed |= {"source": "user", "stale": "", "files": {}}
+        if "section" in changed:
+            ops.append(PutEntry(replace(entry, **changed)))
+        else:
+            ops.append(Amend(entry.id, {name: getattr(old, name) for name in changed}, changed))
     if after.status != before.status:
         ops.append(UpdateStatus(after.status))
     return ops

@@ -90,7 +90,9 @@ def _cell(entry: Entry, environment: Environment) -> RenderableType:
     content = entry.content
     if bound and len(content) > MAX_CONTENT:
         content = f"{content[:MAX_CONTENT]}… ({len(content)} characters: pmem bank show {entry.id})"
-    parts: list[RenderableType] = [text(content)]
+    parts: list[RenderableType] = [text(content, "dim" if entry.stale else "")]
+    if entry.stale:
+        parts.append(text(f"✖ stale: {entry.stale}", "red"))
     if entry.when:
         parts.append(text("when " + watch_words(entry.when), "magenta"))
     if entry.output and entry.outcome != "succeeded":
@@ -123,6 +125,8 @@ def show_entry(environment: Environment, entry: Entry) -> None:
         "tags": ", ".join(entry.tags),
         "source": entry.source,
         "when": watch_words(entry.when) if entry.when else "",
+        "cites": ", ".join(entry.files),
+        "stale": entry.stale,
         "note": entry.note,
         **{str(key): str(value) for key, value in entry.extra.items()},
     }

@@ -66,7 +66,7 @@ class Report:
         self.link.close()
 
     def end_line(self) -> None:
-        """`41 steps · 2 reminders · 6 new entries · .pmem/bank.toml · pmem log`."""
+        """`41 steps · 2 reminders · 6 new entries · .pmem/bank.toml · pmem review`."""
         told = self.summary
         if told is None:
             log = self.config.project.state / "errors.log"
@@ -79,7 +79,7 @@ class Report:
                 count(int(told["reminders"]), "reminder"),
                 count(int(told["new_entries"]), "new entry", "new entries"),
                 str(told.get("bank", bank)),
-                "pmem log",
+                "pmem review",
             ]
         )
 

@@ -56,6 +56,7 @@ def status(environment: Environment, as_json: bool, directory: str | None) -> No
             "today": dict(zip(("tokens", "money"), spending.total(), strict=True)),
             "knowledge": len(bank.knowledge),
             "procedural": len(bank.procedural),
+            "stale": sum(1 for entry in bank.entries.values() if entry.stale),
             "sessions": [session(s) for s in sessions],
         }
     if as_json:
@@ -97,9 +98,10 @@ def _show(environment: Environment, told: dict[str, Any], bank: str) -> None:
 
     table = grid(("", ""))
     table.show_header = False
+    stale = f" · {told['stale']} stale: pmem bank check" if told["stale"] else ""
     facts = {
         "project": told["project"],
-        "bank": f"{bank} · {told['knowledge']} knowledge · {told['procedural']} procedural",
+        "bank": f"{bank} · {told['knowledge']} knowledge · {told['procedural']} procedural{stale}",
         "memory": f"{told['arm']} · interval {told['interval']} · window {told['window']}"
         f" · hold {told['hold']}",
     }

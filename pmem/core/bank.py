@@ -61,6 +61,8 @@ class MemoryBank:
         self.entries: dict[str, Entry] = {entry.id: entry for entry in entries}
         #: What a bank file holds beyond this: keys and entries this version cannot read.
         self.extra: dict[str, Any] = {}
+        #: The layout of the file it was read from, None if it was not.
+        self.schema: int | None = None
         self._by_command = {(e.command, e.cwd): e.id for e in self.entries.values() if e.command}
 
     @property

@@ -30,6 +30,8 @@ def change(entry: Entry, edit: Editor) -> dict[str, Any]:
     new = found[0]
     names = [f.name for f in fields(Entry) if getattr(new, f.name) != getattr(entry, f.name)]
     changed = {name: getattr(new, name) for name in names}
+    if "section" in changed:
+        raise ValueError("not taken over: an entry stays in its section; add it anew in the other")
     if changed.keys() & {"content", "when"} and "source" not in changed:
-        changed["source"] = "user"
+        changed |= {"source": "user", "stale": "", "files": {}}
     return changed

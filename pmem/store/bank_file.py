@@ -222,6 +222,9 @@ class BankFile:
                 if self.vouched:  # before anybody can see it in the file
                     authors.vouch(self.project.state, self._queue, self.bank)
                 self._archive(dir_fd)
+                if self.bank.schema is not None and self.bank.schema < bank_toml.SCHEMA:
+                    self._say(bank_rescue.keep_older(dir_fd, NAME, self.bank.schema))
+                    self.bank.schema = None
                 files.commit(dir_fd, new, NAME)
             except OSError:
                 files.discard(dir_fd, new)
@@ -287,5 +290,5 @@ class BankFile:
         self._say(f"{self.path} cannot be used: {reason}; {kept}")
 
     def _say(self, note: str) -> None:
-        if note not in self.notes:
+        if note and note not in self.notes:
             self.notes.append(note)

@@ -61,6 +61,18 @@ def take_over(fresh: MemoryBank, ours: MemoryBank) -> None:
     fresh.extra = {**ours.extra, **fresh.extra}
 
 
+def keep_older(dir_fd: int, name: str, schema: int) -> str:
+    """Keep a bank of an older layout beside the one that takes its place; a sentence that says so,
+    "" if one is kept already. Raises OSError."""
+    kept = f"{name}.schema-{schema}"
+    if files.exists(kept, dir_fd) or not files.exists(name, dir_fd):
+        return ""
+    content, _ = files.read_file(name, dir_fd)
+    new, _ = files.prepare(dir_fd, kept, content)
+    files.commit(dir_fd, new, kept)
+    return f"{name} had an older layout; as it was it is kept as {kept}"
+
+
 def put_aside(dir_fd: int, name: str) -> str:
     """Rename a file that cannot be read; returns its new name."""
     base = aside = f"{name}.broken-{time.strftime('%Y%m%d-%H%M%S')}"

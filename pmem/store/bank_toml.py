@@ -6,7 +6,7 @@ Whatever a person wrote survives: keys this version does not know stay with thei
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -18,8 +18,10 @@ from pmem.store.tidy import plain, plain_value
 
 __all__ = ["BankError", "Blocks", "NewerSchema", "Rendered", "dumps", "loads"]
 
-#: The layout this version writes, and the newest it reads.
+#: The layout this version writes, and the newest it reads. 0 is that of a file without the key.
 SCHEMA = 1
+#: What brings the top of a file from one layout to the next; each takes and returns its tables.
+UPGRADES: Mapping[int, Callable[[dict[str, Any]], dict[str, Any]]] = {0: dict}
 HEADER = (
     "# pmem memory bank. Edit freely; pmem reads it again before it writes.\n"
     '# For remarks use note = "…" (comments are not kept).\n'
@@ -67,12 +69,15 @@ def loads(text: str, remarks: list[str] | None = None, known: Blocks | None = No
     """
     said: list[str] = [] if remarks is None else remarks
     top, blocks = take_apart(text, known)
-    schema = top.pop("schema", SCHEMA)
-    if not isinstance(schema, int) or isinstance(schema, bool) or schema < 1:
+    schema = top.pop("schema", 0)
+    if not isinstance(schema, int) or isinstance(schema, bool) or schema < 0:
         raise BankError(f"schema is {schema!r}; this pmem writes schema = {SCHEMA}")
     if schema > SCHEMA:
         raise NewerSchema(f"it has schema {schema}, this pmem reads up to {SCHEMA}")
+    for older in range(schema, SCHEMA):
+        top = UPGRADES[older](top)
     bank = MemoryBank()
+    bank.schema = schema
     _read_status(bank, top.pop("status", {}))
     for block in blocks:
         said.extend(block.remarks)

@@ -39,7 +39,7 @@ def test_a_run_is_told_at_its_start_and_at_its_end(project: Path) -> None:
         "pmem: rules · 0 entries · .pmem/bank.toml · sh tells pmem nothing, it runs as it is"
     )
     assert middle == "working"
-    assert last == ("pmem: 0 steps · 0 reminders · 0 new entries · .pmem/bank.toml · pmem log")
+    assert last == ("pmem: 0 steps · 0 reminders · 0 new entries · .pmem/bank.toml · pmem review")
     assert code == 7
 
 

@@ -10,7 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pmem.core.bank import Entry, MemoryBank, RecordAttempt, SaveKnowledge, normal_id
+from pmem.store.bank_file import BankFile
 from pmem.store.bank_toml import BankError, Blocks, NewerSchema, dumps, loads
+from pmem.store.project import Project, ensure
 from pmem.store.tidy import MAX_CONTENT, MAX_OUTPUT, tidy_entry, tidy_op
 
 EXAMPLE = '''\
@@ -312,3 +314,41 @@ def test_a_text_that_is_no_bank_says_why(broken: str) -> None:
     with pytest.raises(BankError) as error:
         loads(broken)
     assert str(error.value)
+
+
+# --- schema -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("head", ["", "schema = 0\n"])
+def test_an_older_bank_is_brought_up_with_a_backup(project: Project, head: str) -> None:
+    old = f'{head}# my remark\n[[knowledge]]\nid = "a"\ncontent = "A fact."\n'
+    ensure(project)
+    project.bank.write_text(old)
+    bank = BankFile(project)
+    bank.apply([SaveKnowledge("b", "Another.")])
+    assert bank.close()
+    assert tomllib.loads(project.bank.read_text())["schema"] == 1
+    assert [e["id"] for e in tomllib.loads(project.bank.read_text())["knowledge"]] == ["a", "b"]
+    kept = project.dir / "bank.toml.schema-0"
+    assert kept.read_text() == old
+    assert any("kept as bank.toml.schema-0" in note for note in bank.notes)
+    again = BankFile(project)
+    again.apply([SaveKnowledge("c", "A third.")])
+    assert again.close()
+    assert (kept.read_text(), again.notes) == (old, [])
+
+
+def test_looking_at_an_older_bank_writes_nothing(project: Project) -> None:
+    ensure(project)
+    project.bank.write_text('[[knowledge]]\nid = "a"\ncontent = "A fact."\n')
+    before = {p.name for p in project.dir.iterdir()}
+    assert BankFile(project).close()
+    assert {p.name for p in project.dir.iterdir()} == before
+
+
+def test_files_and_stale_are_written_and_read() -> None:
+    entry = Entry(
+        "knowledge", "a", "x", files={"src/a b.py": "12ab", "AGENTS.md:3": "cd"}, stale="y"
+    )
+    again = loads(dumps(MemoryBank("", [entry]))).entries["a"]
+    assert again == entry
