@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import time
 
 #: Without /proc, the start time is asked for only so often (seconds).
@@ -47,6 +46,8 @@ def started(pid: int) -> str:
             return ""
     except (OSError, IndexError):
         return ""
+    import subprocess
+
     told = subprocess.run(
         ["ps", "-o", "stat=,lstart=", "-p", str(pid)], capture_output=True, text=True
     ).stdout.split(None, 1)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import secrets
 import signal
 import socket
 import sys
@@ -67,7 +66,7 @@ def start(config: SessionConfig, env: Mapping[str, str]) -> Running:
     except OSError:
         run_dirs.remove(directory)
         raise
-    token = secrets.token_hex(16)
+    token = os.urandom(16).hex()
     sys.stdout.flush()
     sys.stderr.flush()
     pid = os.fork()

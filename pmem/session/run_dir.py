@@ -7,12 +7,10 @@ directory; a socket's path may have at most 103 bytes (macOS), so the names are 
 from __future__ import annotations
 
 import os
-import secrets
 import shutil
 import socket
 import stat
-import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from pmem.hook.attached import bases
@@ -32,7 +30,7 @@ def make(env: Mapping[str, str]) -> Path:
     """
     for _ in range(8):
         base = _base(env)
-        path = base / secrets.token_hex(4)
+        path = base / os.urandom(4).hex()
         try:
             _sweep(base)
             path.mkdir(mode=0o700)
@@ -60,15 +58,22 @@ def listen(run_dir: Path) -> socket.socket:
 
 
 def _base(env: Mapping[str, str]) -> Path:
-    places = [Path(place) for place in bases(dict(env))]
-    places.append(Path(tempfile.gettempdir()) / f"pmem-{os.getuid()}")
-    for place in places:
+    places = []
+    for place in _places(env):
         if len(os.fsencode(place)) + len("/01234567/s") <= MAX_SOCKET_PATH and _is_private(place):
             return place
+        places.append(place)
     raise NoPrivateDirectory(
         f"no private directory for a socket (tried {', '.join(map(str, places))}); "
         "set XDG_RUNTIME_DIR to a short path of your own"
     )
+
+
+def _places(env: Mapping[str, str]) -> Iterator[Path]:
+    yield from (Path(place) for place in bases(dict(env)))
+    import tempfile
+
+    yield Path(tempfile.gettempdir()) / f"pmem-{os.getuid()}"
 
 
 def _is_private(place: Path) -> bool:

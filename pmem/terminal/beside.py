@@ -5,13 +5,12 @@ notification. Its screen itself is never painted into.
 from __future__ import annotations
 
 import os
-import shlex
 import shutil
-import subprocess
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pmem.terminal.notify import notification
+if TYPE_CHECKING:
+    import subprocess
 
 #: The least and the most rows of the pane, and at most one row in so many of the program's.
 LEAST, MOST, SHARE = 3, 12, 3
@@ -56,6 +55,8 @@ class Beside:
         elif banner is None:
             return b""
         if not self.has_pane:
+            from pmem.terminal.notify import notification
+
             return notification(str(banner["text"]), self.env, self.notify) if banner else b""
         if self._opened is None and self._log:
             self._opened = open_pane([*self.follow, self._log], self.env, rows_for(banner))
@@ -94,6 +95,9 @@ def open_pane(words: Sequence[str], env: Mapping[str, str], rows: int) -> subpro
 
     Nobody waits for it, and what goes wrong in tmux stays there: `pmem log -f` tells the same.
     """
+    import shlex
+    import subprocess
+
     kept = [f"{name}={env[name]}" for name in KEPT if env.get(name)]
     place = env["TMUX_PANE"]
     split = ["tmux", "split-window", "-d", "-v", "-l", str(rows), "-t", place]

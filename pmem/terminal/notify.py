@@ -10,8 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from pmem.core.text import clean, shorten
-
 #: Values of the setting `notify`.
 WAYS = ("auto", "9", "777", "never")
 #: Terminals known to take one, by the name in TERM_PROGRAM or LC_TERMINAL, and by TERM.
@@ -55,6 +53,8 @@ def notification(text: str, env: Mapping[str, str], setting: str = "auto") -> by
     by = way(env, setting)
     if not by:
         return b""
+    from pmem.core.text import clean, shorten
+
     body = shorten(" ".join(clean(text).replace(";", ",").split()), MAX_WORDS, MAX_CHARS)
     # Behind OSC 9 a leading number would be another command of ConEmu's.
     said = f"9;{TITLE}: {body}" if by == "9" else f"777;notify;{TITLE};{body}"

@@ -11,11 +11,11 @@ import contextlib
 import os
 import re
 import shutil
-import subprocess
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pmem.core.text import clean, shorten
+if TYPE_CHECKING:
+    import subprocess
 
 #: The user option: `set -ag status-right ' #{@pmem}'` shows it.
 OPTION = "@pmem"
@@ -70,12 +70,16 @@ class TmuxStatus:
         if shell is not None and shell.stdin is not None:
             with contextlib.suppress(OSError):
                 shell.stdin.close()
-            with contextlib.suppress(subprocess.TimeoutExpired):
+            from subprocess import TimeoutExpired
+
+            with contextlib.suppress(TimeoutExpired):
                 shell.wait(PATIENCE)
 
     def _start(self) -> subprocess.Popen[bytes]:
         if shutil.which("tmux", path=self._env.get("PATH")) is None:
             raise FileNotFoundError("tmux")
+        import subprocess
+
         shell = subprocess.Popen(
             ["/bin/sh", "-c", _SCRIPT],
             env=dict(self._env),
@@ -93,5 +97,7 @@ class TmuxStatus:
 
 def status_text(banner: Mapping[str, Any], count: int) -> str:
     """`pmem 2: npm test failed twice alike …`, without anything tmux would act on."""
+    from pmem.core.text import clean, shorten
+
     text = " ".join(clean(str(banner.get("text") or "")).split())
     return f"pmem {count}: {_FORMATS.sub('', shorten(text, MAX_WORDS, MAX_CHARS))}"
