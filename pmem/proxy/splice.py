@@ -28,7 +28,7 @@ class Place:
 Insertion = tuple[int, str]
 
 
-def members(text: str, at: int = 0, array: str = "") -> dict[str, Place]:
+def members(text: str, at: int = 0, array: str | None = None) -> dict[str, Place]:
     """The members of the object that begins at `at`.
 
     The member named `array` is taken apart: its value is the list of its elements' places. What
