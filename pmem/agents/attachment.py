@@ -151,3 +151,7 @@ ATTACHMENTS = {
     "gemini": Attachment(".gemini/settings.json", ".gemini/settings.json", _gemini),
     "qwen": Attachment(".qwen/settings.json", ".qwen/settings.json", _qwen),
 }
+#: Agents that read a project's hooks and are not attached all the same, and why.
+NOT_ATTACHED = {
+    "codex": "on its screen it runs hooks in a background process that all its windows share",
+}

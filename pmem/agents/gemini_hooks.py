@@ -11,8 +11,9 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections import defaultdict
-from collections.abc import Mapping
+import zlib
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -21,6 +22,7 @@ from pmem.agents.calls import Calls, Key, Lane
 from pmem.agents.claude_tools import plain
 from pmem.agents.excerpt import excerpt
 from pmem.agents.human import human_text
+from pmem.agents.past import Past, Turn
 from pmem.core.event import (
     Answer,
     Compacting,
@@ -64,19 +66,33 @@ _OUTPUT = re.compile(
 )
 _EXIT = re.compile(r"^Exit Code: (\d+)$", re.MULTILINE)
 _SIGNAL = re.compile(r"^Signal: (\d+)$", re.MULTILINE)
-_CONTEXT = re.compile(r"\A(?:<hook_context>.*?</hook_context>\s*)+", re.DOTALL)
+#: What hooks put in front of the user's words.
+CONTEXT = re.compile(r"\A(?:<hook_context>.*?</hook_context>\s*)+", re.DOTALL)
 
 
 class GeminiHooks:
     """Reads one Gemini CLI's payloads; keeps what has to wait for a call's result."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, imports: bool = True) -> None:
         self._calls = Calls()
+        #: None: nobody asks for it.
+        self._past = Past(_turns) if imports else None
+        self._again: Counter[str] = Counter()
         self._waiting: defaultdict[Lane, list[str]] = defaultdict(list)
 
     def events(self, payload: bytes) -> list[Event]:
-        """The events in one payload. Raises ValueError if it is not a JSON object."""
+        """The events in one payload. Raises ValueError if it is not a JSON object.
+
+        The first one of a conversation that began without pmem tells its past as well.
+        """
         said = hook_json.read(payload)
+        past = self._past.of(said) if self._past is not None else ()
+        self._again.update(str(step.call_id).rpartition(":")[0] for step in past)
+        if past and said.get("hook_event_name") != "SessionStart":
+            return [Started("resume", None, past), *self._events(said)]
+        return self._events(said, past)
+
+    def _events(self, said: Mapping[str, Any], past: tuple[Step, ...] = ()) -> list[Event]:
         lane = hook_json.lane(said)
         match said.get("hook_event_name"):
             case "BeforeTool":
@@ -88,7 +104,7 @@ class GeminiHooks:
                 return [Observed(self._ended(said))]
             case "BeforeAgent":
                 self._calls.prompt(lane)
-                return [UserMessage(_CONTEXT.sub("", str(said.get("prompt") or "")))]
+                return [UserMessage(CONTEXT.sub("", str(said.get("prompt") or "")))]
             case "AfterAgent":
                 message = str(said.get("prompt_response") or "")
                 return [*self._given_up(lane, turn_over=True), Finished(message)]
@@ -96,7 +112,7 @@ class GeminiHooks:
                 return [Compacting()]
             case "SessionStart":
                 how = said.get("source")
-                return [Started(how if how in ("resume", "clear") else "startup")]
+                return [Started(how if how in ("resume", "clear") else "startup", None, past)]
             case "SessionEnd" if said.get("reason") not in ("clear", "resume"):
                 return [Ended()]
         return []
@@ -126,14 +142,27 @@ class GeminiHooks:
         text = plain(response.get("llmContent"))
         wrapped = _WRAPPED.match(text)
         text = wrapped[1] if wrapped else text
-        step = hook_json.step(call, excerpt(text), said)
+        step = replace(hook_json.step(call, excerpt(text), said), call_id=self._named(said))
         if response.get("error"):
             return replace(step, is_error=True)
         return _ran(step, text) if call.kind == "command" else step
 
+    def _named(self, said: Mapping[str, Any]) -> str:
+        """An id for a call that has none: the conversation, the call, and how often it ran."""
+        (conversation, _), call = _key(said)
+        name = f"{conversation}:{zlib.crc32(str(call).encode('utf-8', 'replace')):08x}"
+        self._again[name] += 1
+        return f"{name}:{self._again[name]}"
+
     def _given_up(self, lane: Lane, *, turn_over: bool) -> list[Event]:
         over = self._calls.give_up(lane, turn_over=turn_over)
         return [Observed(hook_json.turned_down(call, None)) for call in over]
+
+
+def _turns(transcript: str) -> Iterable[Turn]:
+    from pmem.agents.gemini_transcript import turns
+
+    return turns(transcript)
 
 
 def _ran(step: Step, text: str) -> Step:

@@ -12,6 +12,8 @@ from pmem.agents.registry import PLACES
 
 #: Programs that run an agent's script: its name is their first argument.
 INTERPRETERS = frozenset({"node", "bun", "deno", "python", "python3"})
+#: Words behind a program's name that make it serve others instead of working on a task.
+SERVERS = frozenset({"app-server", "exec-server", "mcp", "mcp-server", "serve"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +49,12 @@ def _processes() -> Iterator[tuple[int, int, str]]:
 
 def _agent(args: str) -> str:
     """The agent a command line starts, "" if it starts none."""
-    words = args.split()[:2]
+    words = args.split()[:3]
     names = [word.rpartition("/")[2].partition(".")[0] for word in words]
     if names and names[0] in INTERPRETERS:
         names = names[1:]
+    if names[1:2] and names[1] in SERVERS:
+        return ""
     return next((a for a, (binary, _) in PLACES.items() if binary and names[:1] == [binary]), "")
 
 

@@ -152,12 +152,12 @@ def detach_all(environment: Environment) -> int:
 
 def attachment_of(agent: str) -> Attachment:
     """How an agent is attached. Raises Trouble for one that cannot be."""
-    from pmem.agents.attachment import ATTACHMENTS
+    from pmem.agents.attachment import ATTACHMENTS, NOT_ATTACHED
 
     if agent not in ATTACHMENTS:
-        those = ", ".join(ATTACHMENTS)
+        why = NOT_ATTACHED.get(agent) or f"these can: {', '.join(ATTACHMENTS)}"
         raise Trouble(
-            f"{agent} cannot be attached (these can: {those})",
+            f"{agent} cannot be attached ({why})",
             f"to run it under memory: pmem run {agent}",
             Exit.USAGE,
         )

@@ -22,6 +22,7 @@ StartModel = Callable[[Sequence[Any]], Model]
 #: How each agent is told to go on with its latest conversation.
 GO_ON: Mapping[str, Sequence[str]] = {
     "claude": ("--continue", "-p", "go on", "--allowedTools", "Bash"),
+    "gemini": ("--yolo", "-m", "gemini-2.5-pro", "--resume", "latest", "-p", "go on"),
     "codex": ("exec", "resume", "--last", "--skip-git-repo-check", UNBOUND, "go on"),
 }
 

@@ -29,19 +29,19 @@ def read(lines: Iterable[Mapping[str, Any]], recorded: Recorded) -> None:
     for message in messages.values():
         at = seconds(message.get("timestamp"))
         if message["type"] == "user":
-            text = _text(message.get("content"))
+            text = text_of(message.get("content"))
             if text.strip() and not text.lstrip().startswith("<session_context>"):
                 talk.ends()
                 recorded.add(Step(0, "user", "", text, started=at))
             continue
-        talk.said(_text(message.get("content")), at)
+        talk.said(text_of(message.get("content")), at)
         for call in message.get("toolCalls") or ():
             recorded.add(_call(call, talk.thought()))
     talk.ends()
 
 
 def _call(call: Mapping[str, Any], thought: str) -> Step:
-    raw = "\n".join(_responses(call.get("result")))
+    raw = "\n".join(responses(call.get("result")))
     name = str(call.get("name") or "")
     failed = call.get("status") not in (None, "success")
     is_shell = name == "run_shell_command"
@@ -59,7 +59,8 @@ def _call(call: Mapping[str, Any], thought: str) -> Step:
     )
 
 
-def _responses(result: Any) -> Iterable[str]:
+def responses(result: Any) -> Iterable[str]:
+    """What the model was told of a call, part by part."""
     for part in result if isinstance(result, list) else ():
         response = (part.get("functionResponse") or {}).get("response") or {}
         yield str(response.get("output") or response.get("error") or "")
@@ -72,7 +73,8 @@ def _printed(raw: str) -> str:
     return _AFTER.sub("", text[found.end() :]) if found else text
 
 
-def _text(content: Any) -> str:
+def text_of(content: Any) -> str:
+    """A message's words, without its other parts."""
     if isinstance(content, str):
         return content
     parts = content if isinstance(content, list) else ()
