@@ -138,6 +138,7 @@ class Server:
         try:
             client, _ = self.listener.accept()
         except OSError:
+            time.sleep(0.02)  # out of descriptors: who waits stays readable all the while
             return
         if not same_user(client):
             client.close()

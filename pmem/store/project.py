@@ -119,8 +119,8 @@ def _make(directory: Path) -> None:
             _fill(dir_fd)
         return
     directory.parent.mkdir(parents=True, exist_ok=True)
+    _sweep(directory)
     new = directory.with_name(f"{directory.name}.new-{os.getpid()}")
-    _remove(new)
     new.mkdir(0o700)
     try:
         new.chmod(0o700)
@@ -139,6 +139,28 @@ def _fill(dir_fd: int) -> None:
     for name, text in ((MARK, TEMPLATE), (GIT_IGNORE, "*\n")):
         part, _ = files.prepare(dir_fd, name, text.encode())
         files.commit(dir_fd, part, name)
+
+
+def _sweep(directory: Path) -> None:
+    """Take away half-made ones that dead processes left beside it, and one of our own."""
+    with contextlib.suppress(OSError):
+        for left in directory.parent.iterdir():
+            begins, _, pid = left.name.rpartition("-")
+            ours = begins == f"{directory.name}.new" and pid.isdecimal()
+            if ours and not left.is_symlink() and not _makes(int(pid)):
+                _remove(left)
+
+
+def _makes(pid: int) -> bool:
+    if pid == os.getpid():
+        return False
+    try:
+        os.kill(pid, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except OSError:
+        return True
+    return True
 
 
 def _remove(directory: Path) -> None:
