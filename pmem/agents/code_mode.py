@@ -8,7 +8,7 @@ from typing import Any
 
 _CALL = re.compile(r"\btools\.(?P<tool>\w+)\(\s*")
 _TEXT = r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|`(?:[^`\\]|\\.)*`"
-_MEMBER = re.compile(rf"[{{,]\s*\"?(?P<name>\w+)\"?\s*:\s*(?P<value>{_TEXT})", re.DOTALL)
+_MEMBER = re.compile(rf"[{{,]\s*[\"']?(?P<name>\w+)[\"']?\s*:\s*(?P<value>{_TEXT})", re.DOTALL)
 _ALONE = re.compile(rf"(?P<value>{_TEXT})\s*\)", re.DOTALL)
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "\n": ""}
 
@@ -21,7 +21,7 @@ def nested(code: str) -> list[tuple[str, dict[str, Any] | str]]:
     found: list[tuple[str, dict[str, Any] | str]] = []
     calls = list(_CALL.finditer(code))
     ends = [call.start() for call in calls[1:]] + [len(code)]
-    for call, end in zip(calls, ends, strict=True):
+    for call, end in zip(calls, ends, strict=False):
         rest = code[call.end() : end]
         alone = _ALONE.match(rest)
         if alone:
