@@ -1,17 +1,24 @@
-"""Pictures of what tmux shows: `tmux capture-pane -pe` as SVG, in a dark terminal's colours.
+"""Writes the pictures of docs/review.md: what a terminal and a browser really show.
 
-`python docs/screens.py < CAPTURE > PICTURE.svg`, with `--light` for a light terminal.
+`python docs/screens.py`; it needs tmux and Chromium. The session is the one that tests/review has.
 """
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
 import sys
+import tempfile
 from dataclasses import dataclass, replace
 from html import escape
 from itertools import groupby
+from pathlib import Path
 
 from wcwidth import wcwidth
+
+DOCS = Path(__file__).parent
+CHECKOUT = DOCS.parent
 
 CELL, LINE, MARGIN = 8.4, 19, 14
 FONT = "font: 14px ui-monospace, Menlo, Consolas, 'DejaVu Sans Mono', monospace; white-space: pre"
@@ -111,5 +118,52 @@ def svg(capture: str, *, light: bool = False) -> str:
     return "\n".join([*parts, "</g>", "</svg>", ""])
 
 
+def take(place: Path) -> None:
+    """Make the pictures of docs/review.md from a real `pmem review` and `pmem report`."""
+    sys.path.insert(0, str(CHECKOUT / "tests" / "review"))
+    from made import SPOKE, story
+    from screens import Screen
+
+    from pmem.store.project import find_project
+
+    root = place / "api"
+    root.mkdir()
+    env = {"HOME": str(place)}
+    story(find_project(root, env))
+    for name, columns, rows, keys, wanted, light in (
+        ("review", 132, 36, (), "● SPOKE", False),
+        ("review-why", 80, 24, ("Enter",), "cites", True),
+        ("review-bank", 80, 24, ("B", "j"), "no-force-push  knowledge", False),
+    ):
+        screen = Screen(root, env, columns, rows)
+        screen.start("review", "--step", str(SPOKE))
+        screen.until("● SPOKE")
+        screen.keys(*keys or ("S",))
+        screen.until(wanted)
+        (DOCS / f"{name}.svg").write_text(svg(screen.shown(colours=True), light=light))
+        screen.end()
+    page = place / "report.html"
+    pmem = [sys.executable, "-m", "pmem"]
+    subprocess.run([*pmem, "report", "-o", page], cwd=root, env={**os.environ, **env}, check=True)
+    for scheme in ("light", "dark"):
+        looked_at(page, place, scheme, DOCS / f"report-{scheme}.png")
+
+
+def looked_at(page: Path, place: Path, scheme: str, picture: Path) -> None:
+    """A headless Chromium's picture of a page."""
+    subprocess.run(
+        [
+            "chromium", "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
+            "--disable-background-networking", f"--user-data-dir={place / scheme}",
+            f"--blink-settings=preferredColorScheme={int(scheme == 'light')}",
+            "--window-size=860,1000", f"--screenshot={picture}", page.as_uri(),
+        ],
+        check=True,
+        capture_output=True,
+        timeout=120,
+    )  # fmt: skip
+
+
 if __name__ == "__main__":
-    sys.stdout.write(svg(sys.stdin.read(), light="--light" in sys.argv))
+    with tempfile.TemporaryDirectory(prefix="screens-") as folder:
+        take(Path(folder))

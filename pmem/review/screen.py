@@ -121,9 +121,11 @@ def _stacked(made: Drawn, view: View, columns: int, body: int) -> None:
     head, lines = listing(view, view.pane, columns, listed)
     made.lines.append(head)
     _area(made, view, view.pane, range(columns), lines)
-    about = _about(view)
-    made.lines.append(_ruled(about, columns, view.in_detail))
-    _detail(made, view, range(columns), columns, body - 2 - listed)
+    detail = view.detail(columns - 2)
+    view.detail_height, view.detail_count = body - 2 - listed, len(detail)
+    view.detail_top = max(0, min(view.detail_top, len(detail) - view.detail_height))
+    made.lines.append(_ruled(_about(view), columns, view.in_detail))
+    _whole(made, view, columns, view.detail_height, detail)
 
 
 def _beside(made: Drawn, view: View, columns: int, body: int) -> None:
@@ -168,16 +170,6 @@ def _whole(made: Drawn, view: View, columns: int, body: int, detail: Sequence[Li
     for line in detail[view.detail_top : view.detail_top + body]:
         made.lines.append(fitted([("", " "), *line], columns))
     made.areas.append((range(columns), range(top, top + body), "detail", view.detail_top))
-
-
-def _detail(made: Drawn, view: View, columns: range, room: int, height: int) -> None:
-    detail = view.detail(room - 2)
-    view.detail_height, view.detail_count = height, len(detail)
-    view.detail_top = max(0, min(view.detail_top, len(detail) - height))
-    top = len(made.lines)
-    for line in detail[view.detail_top : view.detail_top + height]:
-        made.lines.append(fitted([("", " "), *line], room))
-    made.areas.append((columns, range(top, top + height), "detail", view.detail_top))
 
 
 def _area(made: Drawn, view: View, pane: str, columns: range, lines: list[Line]) -> None:
