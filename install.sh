@@ -369,6 +369,7 @@ check() {
 }
 
 install_test_programs() {
+    install_browser
     lacking=''
     for program in git zsh fish tmux shellcheck vim less htop sudo sshd; do
         has_for_tests "$program" || lacking="$lacking $program"
@@ -386,6 +387,15 @@ install_test_programs() {
 }
 
 has_for_tests() (PATH=$PATH:/usr/sbin has "$1")
+
+# On its own: where the package has another name, the others must still be had.
+install_browser() {
+    for browser in chromium chromium-browser google-chrome google-chrome-stable; do
+        has "$browser" && return 0
+    done
+    as_root_with_apt && apt_install chromium && return 0
+    say "chromium is not installed: the test of the report in a browser is skipped."
+}
 
 install_venv() {
     as_root_with_apt && apt_install "python$without_venv-venv"
