@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -19,6 +19,7 @@ from pmem.agents import hook_json
 from pmem.agents.calls import Calls, Lane
 from pmem.agents.claude_tools import plain
 from pmem.agents.excerpt import excerpt
+from pmem.agents.past import Past, Turn
 from pmem.agents.tool_calls import Tools
 from pmem.core.event import (
     Answer,
@@ -63,14 +64,27 @@ _RAN = re.compile(
 class QwenHooks:
     """Reads one Qwen Code's payloads; keeps what has to wait for a call's result."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, imports: bool = True) -> None:
         self._calls = Calls()
+        #: None: nobody asks for it.
+        self._past = Past(_turns) if imports else None
         self._waiting: defaultdict[Lane, list[str]] = defaultdict(list)
 
     def events(self, payload: bytes) -> list[Event]:
-        """The events in one payload. Raises ValueError if it is not a JSON object."""
+        """The events in one payload. Raises ValueError if it is not a JSON object.
+
+        The first one of a conversation that began without pmem tells its past as well.
+        """
         said = _read(payload)
+        past = self._past.of(said) if self._past is not None else ()
+        if past and said.get("hook_event_name") != "SessionStart":
+            return [Started("resume", None, past), *self._events(said)]
+        return self._events(said, past)
+
+    def _events(self, said: Mapping[str, Any], past: tuple[Step, ...] = ()) -> list[Event]:
         agent, lane = said.get("agent_id"), hook_json.lane(said)
+        if self._past is not None and self._past.holds(said.get("tool_use_id")):
+            return []
         match said.get("hook_event_name"):
             case "PreToolUse":
                 over = self._given_up(lane, turn_over=False)
@@ -90,7 +104,8 @@ class QwenHooks:
                 return [UserMessage(text, agent)]
             case "SessionStart":
                 how = said.get("source")
-                return [Started(how if how in ("resume", "clear", "compact") else "startup", agent)]
+                ways = ("resume", "clear", "compact")
+                return [Started(how if how in ways else "startup", agent, past)]
             case "PreCompact":
                 return [Compacting(agent)]
             case "PostCompact":
@@ -158,6 +173,12 @@ class QwenHooks:
     def _given_up(self, lane: Lane, *, turn_over: bool) -> list[Event]:
         over = self._calls.give_up(lane, turn_over=turn_over)
         return [Observed(hook_json.turned_down(call, lane[1])) for call in over]
+
+
+def _turns(transcript: str) -> Iterable[Turn]:
+    from pmem.agents.qwen_transcript import turns
+
+    return turns(transcript)
 
 
 def _read(payload: bytes) -> dict[str, Any]:

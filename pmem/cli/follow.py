@@ -22,7 +22,11 @@ if TYPE_CHECKING:
 #: Seconds between two looks at a transcript, and at whether it is still the newest one.
 PAUSE, RENEW = 0.1, 2.0
 #: Agents whose transcript can be followed, and what reads it.
-FOLLOWED = {"claude": "claude_transcript", "codex": "codex_transcript"}
+FOLLOWED = {
+    "claude": "claude_transcript",
+    "codex": "codex_transcript",
+    "qwen": "qwen_transcript",
+}
 #: Agents that read a project's settings again while they run, in the versions pmem is tested with.
 LIVE = frozenset({"claude"})
 
