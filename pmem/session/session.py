@@ -26,7 +26,6 @@ from pmem.core.event import (
 from pmem.core.moment import Moment
 from pmem.core.step import Action, Step
 from pmem.core.trigger import trigger
-from pmem.session.lane import Lane
 from pmem.session.guests import Guests
 from pmem.session.hands import Hands
 from pmem.session.lane import Lane
@@ -66,10 +65,10 @@ class Session:
         )
         self.voice = Voice(outside, self.scribe, hold=hold, deliver=deliver)
         self.lanes: dict[str | None, Lane] = {}
-        self._has_model = outside.thinking is not None or hasattr(outside.memory, "mind")
         self.guests = Guests()
         self.hands = Hands()
         outside.bank.at_work = self.hands.at_work
+        self._has_model = outside.thinking is not None or hasattr(outside.memory, "mind")
 
     def handle(self, event: Event, channel: Channel) -> Answer:
         """Take one event in and say what to answer: at most one reminder, mostly nothing."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -11,12 +12,15 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from rig import Rig
+from programs import starship
+from rig import ROOT, Rig
 
 from pmem.cli.init import LINES
 from shells import RC, SHELLS, write_rc
 
 pytestmark = pytest.mark.parametrize("name", SHELLS)
+
+TERMINAL_MD = ROOT / "docs" / "terminal.md"
 
 Started = Callable[..., Rig]
 
@@ -96,7 +100,8 @@ def test_on_records_here_and_off_goes_on_there(
     say(rig, f"{LIST[name]} | command grep 'd[e]-.PMEM'", 'echo "outside-')
     say(rig, 'echo "inside-$PMEM_ACTIVE"', "inside-1\r\n")
     say(rig, "cd 'sub dir'; pwd", "project/sub dir\r\n")
-    rig.line("pmem off")
+    # fish takes in nothing that is of this very second.
+    rig.line("sleep 1; pmem off" if name == "fish" else "pmem off")
     rig.expect(r"pmem: 3 steps · ")
     rig.expect("> ")
     say(rig, f"{LIST[name]} | command grep 'sid[e]-.PMEM'", 'echo "inside-')
@@ -179,6 +184,43 @@ def test_a_pmem_that_is_gone_leaves_the_line_silent(started: Started, bin: Path,
     rig.expect("> ")
 
 
+#: As docs/terminal.md has them: the last line of an rc file, and a prompt that tells.
+ALWAYS = {
+    "bash": """PS1='${PMEM_ACTIVE:+◉ }'$PS1\n[ -n "$PMEM_ACTIVE" ] || pmem on""",
+    "zsh": "setopt prompt_subst; PS1='${PMEM_ACTIVE:+◉ }'$PS1\n"
+    """[ -n "$PMEM_ACTIVE" ] || pmem on""",
+    "fish": "function fish_prompt; set -q PMEM_ACTIVE; and printf '◉ '; printf '> '; end\n"
+    "set -q PMEM_ACTIVE; or pmem on",
+}
+
+
+def test_every_terminal_can_be_recorded_and_its_prompt_tells(started: Started, name: str) -> None:
+    rig = started(ALWAYS[name])
+    assert any(line.startswith("◉ >") for line in rig.display())
+    say(rig, "pmem on", "it is on")
+    rig.line("pmem off")
+    rig.expect("pmem: [0-9]+ steps?")
+    rig.expect("> ")
+    rig.settle()
+    assert rig.display()[rig.display().index("") - 1] == ">"
+
+
+def test_starship_shows_it(started: Started, home: Path, name: str) -> None:
+    module = re.search(r"```toml\n(# starship.*?)```", TERMINAL_MD.read_text("utf-8"), re.S)
+    assert module is not None
+    (home / ".config").mkdir(exist_ok=True)
+    (home / ".config" / "starship.toml").write_text(
+        f'add_newline = false\nformat = "${{env_var.PMEM_ACTIVE}}> "\n{module[1]}'
+    )
+    pipe = f"{starship()} init fish | source"
+    rig = started(pipe if name == "fish" else f'eval "$({starship()} init {name})"')
+    turn_on(rig)
+    rig.line("echo recorded")
+    rig.expect("recorded\r\n")
+    rig.until(lambda: rig.display().count("pmem >") == 1)
+    assert "> pmem on" in rig.display()
+
+
 def test_its_commands_are_completed(started: Started, bin: Path, name: str) -> None:
     program(bin / "claude", "true")
     rig = started("autoload -Uz compinit && compinit -u" if name == "zsh" else "")
@@ -202,8 +244,10 @@ def test_what_a_program_alone_cannot_do_is_said(bin: Path, name: str) -> None:
 
 
 def test_the_line_prints_what_the_shell_can_read(bin: Path, name: str, tmp_path: Path) -> None:
-    printed = subprocess.run([bin / "pmem", "init", name], capture_output=True, check=True).stdout
-    (tmp_path / "init").write_bytes(printed)
+    env = {**os.environ, "PYTHONPROFILEIMPORTTIME": "1"}
+    done = subprocess.run([bin / "pmem", "init", name], env=env, capture_output=True, check=True)
+    assert not re.search(rb"\| +(click|pexpect|pathlib)\n", done.stderr)  # at each shell's start
+    (tmp_path / "init").write_bytes(done.stdout)
     subprocess.run([name, "-n", tmp_path / "init"], check=True)
     silent = subprocess.run(
         [name, "-c", f". {tmp_path / 'init'}; echo done"], capture_output=True, text=True
