@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from pmem.proxy.conversation import News
 
 WIRE = b"pmem1"
-#: Characters of one output that the session is told; it keeps far fewer.
-MAX_OUTPUT = 200_000
+#: Characters of one text that the session is told; it keeps far fewer.
+MAX_TEXT = 200_000
 
 
 class SessionLink:
@@ -45,15 +46,14 @@ class SessionLink:
             writer.close()
 
 
-def _cut(one: News) -> News:
-    if "past" in one:
-        return {**one, "past": [_cut(earlier) for earlier in one["past"]]}
-    output = one.get("output")
-    if not isinstance(output, str) or len(output) <= MAX_OUTPUT:
-        return one
-    half = MAX_OUTPUT // 2
-    left_out = len(output) - MAX_OUTPUT
-    return {
-        **one,
-        "output": f"{output[:half]}\n[… {left_out} characters left out …]\n{output[-half:]}",
-    }
+def _cut(told: Any) -> Any:
+    """What is told, with long texts cut to head and tail."""
+    if isinstance(told, Mapping):
+        return {name: _cut(value) for name, value in told.items()}
+    if isinstance(told, list | tuple):
+        return [_cut(value) for value in told]
+    if not isinstance(told, str) or len(told) <= MAX_TEXT:
+        return told
+    half = MAX_TEXT // 2
+    left_out = len(told) - MAX_TEXT
+    return f"{told[:half]}\n[… {left_out} characters left out …]\n{told[-half:]}"
