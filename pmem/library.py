@@ -3,7 +3,7 @@
     from pmem import MemoryBank, memory_agent_step
 
     bank = MemoryBank()
-    reminder = memory_agent_step(task, steps[-8:], bank, model="anthropic:claude-sonnet-4-5")
+    reminder = memory_agent_step(task, steps[-8:], bank, model="anthropic:claude-sonnet-5-5")
 
 Nothing is written to disk, and nothing is remembered between calls but what is in the bank.
 """

@@ -40,7 +40,7 @@ MAX_TOKENS = 4096
 @click.command(
     epilog="""\b
 Examples:
-  pmem agent --model anthropic:claude-sonnet-4-5 "make the tests pass"
+  pmem agent --model anthropic:claude-sonnet-5-5 "make the tests pass"
   pmem agent --yes --steps 20 --task @TASK.md
 
 Each command is shown and asked for before it runs: Enter or y runs it, n refuses it, words are told

@@ -26,8 +26,8 @@ class Offer:
 
 
 OFFERS = (
-    Offer("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "anthropic:claude-sonnet-4-5"),
-    Offer("OPENAI_API_KEY", "OPENAI_BASE_URL", "openai:gpt-5-mini", "openai"),
+    Offer("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "anthropic:claude-sonnet-5-5"),
+    Offer("OPENAI_API_KEY", "OPENAI_BASE_URL", "openai:gpt-6-sol", "openai"),
 )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pmem.cli.environment import Environment
+from pmem.cli.spent import dollars
 from pmem.cli.tables import UNBOUNDED, width
 from pmem.cli.words import clock
 from pmem.core.decision import HEADER
@@ -105,7 +106,7 @@ def _cost(model: Any) -> str:
         return ""
     tokens = sum(int(model.get(k) or 0) for k in ("input", "output", "cache_read", "cache_write"))
     calls = ", ".join(str(n) for n in model.get("calls") or ())
-    money = f", ${model['money']:.4f}" if model.get("money") else ""
+    money = dollars(float(model.get("money") or 0))
     seconds = float(model.get("ms") or 0) / 1000
     return f" (call {calls or '-'}; {tokens:,} tokens{money}, {seconds:.1f} s)"
 

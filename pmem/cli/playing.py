@@ -12,6 +12,7 @@ import click
 
 from pmem.cli.environment import Environment
 from pmem.cli.exits import Exit, Trouble
+from pmem.cli.spent import dollars
 
 if TYPE_CHECKING:
     from pmem.evaluation.dataset import Run
@@ -138,8 +139,7 @@ class Player:
         reused = sum(recorded.reused for recorded in self._recorded)
         calls = f"{taken.ledger.calls} calls" + (f" ({reused} answered on disk)" if reused else "")
         line = f"{calls}, {read:,} tokens in, {usage.output:,} out"
-        if taken.ledger.money:
-            line += f", ${taken.ledger.money:.4f}"
+        line += dollars(taken.ledger.money)
         if self.prompts_to is not None:
             line += f"; prompts and answers in {self.prompts_to}"
         self.environment.say(line)

@@ -11,10 +11,21 @@ from pmem.review.spent import of_model
 __all__ = ["in_words", "of_model"]
 
 
+def dollars(money: float) -> str:
+    """`, $0.0042` behind a number of tokens; "" where no price is known.
+
+    >>> dollars(0.0042), dollars(12.5), dollars(0.0)
+    (', $0.0042', ', $12.50', '')
+    """
+    if not money:
+        return ""
+    return f", ${money:.2f}" if money >= 1 else f", ${money:.4f}"
+
+
 def in_words(taken: Mapping[str, Any]) -> str:
     """The same in one line for a person."""
     return (
         f"{taken['name']}: {count(taken['calls'], 'call')}, {taken['tokens']:,} tokens"
-        f" ({taken['cached']:.0%} of input from cache), ${taken['money']:.2f},"
+        f" ({taken['cached']:.0%} of input from cache){dollars(taken['money'])},"
         f" {taken['ms'] / 1000:.1f} s a step, silent in {taken['silence']:.0%}"
     )

@@ -10,7 +10,7 @@ import click
 from pmem.cli.environment import Environment
 from pmem.cli.options import directory_option, json_option
 from pmem.cli.project import opened_bank, settings_of
-from pmem.cli.spent import in_words, of_model
+from pmem.cli.spent import dollars, in_words, of_model
 from pmem.cli.words import ago, count, shown
 
 if TYPE_CHECKING:
@@ -108,8 +108,8 @@ def _show(environment: Environment, told: dict[str, Any], bank: str) -> None:
     if told["model"]:
         asked = "" if told["consent"] else " · not asked: pmem config consent yes"
         facts["model"] = (
-            f"{told['model']} · {told['mode']} · today {told['today']['tokens']:,} tokens,"
-            f" ${told['today']['money']:.2f}{asked}"
+            f"{told['model']} · {told['mode']} · today {told['today']['tokens']:,} tokens"
+            f"{dollars(told['today']['money'])}{asked}"
         )
     for name, value in facts.items():
         table.add_row(text(name, "dim"), text(value))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,6 +14,8 @@ from pmem.models.protocol import Usage
 #: In the user's own configuration directory; its prices win.
 NAME = "prices.toml"
 MILLION = 1_000_000
+
+_DATED = re.compile(r"(?:-(?:\d{8}|\d{4}-\d\d-\d\d|latest))?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +38,7 @@ class Price:
 
 
 class Prices:
-    """Prices by provider and the beginning of a model's name."""
+    """Prices by provider and a model's name; the longest name that fits counts."""
 
     def __init__(self, table: Mapping[str, Mapping[str, Price]]) -> None:
         self._table = table
@@ -44,7 +47,7 @@ class Prices:
         """The price of `PROVIDER:MODEL`, None if nobody wrote it down."""
         provider, _, model = name.partition(":")
         known = self._table.get(provider, {})
-        fits = [start for start in known if model.startswith(start)]
+        fits = [name for name in known if _is(model, name)]
         return known[max(fits, key=len)] if fits else None
 
     def money(self, name: str, usage: Usage) -> float | None:
@@ -53,6 +56,13 @@ class Prices:
             return usage.money
         price = self.price(name)
         return None if price is None else price.of(usage)
+
+
+def _is(model: str, name: str) -> bool:
+    """Whether a model is the one of this name, perhaps as it was on a day."""
+    if name.endswith("*"):
+        return model.startswith(name[:-1])
+    return model.startswith(name) and bool(_DATED.fullmatch(model, len(name)))
 
 
 def load_prices(own: Path | None = None) -> Prices:

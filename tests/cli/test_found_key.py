@@ -12,7 +12,7 @@ from endpoint import Endpoint, anthropic_answer
 from model_bench import Bench
 
 KEY = {"ANTHROPIC_API_KEY": "sk-ant-api03-none-none-none-none-none-0000"}
-MODEL = "anthropic:claude-sonnet-4-5"
+MODEL = "anthropic:claude-sonnet-5-5"
 QUESTION = r"\[y\]es, \[N\]o, ne\[v\]er: "
 
 
@@ -55,11 +55,11 @@ def test_a_yes_names_the_model_for_this_project(
     first.expect(QUESTION)
     asked = " ".join(first.before.split())
     assert f"ANTHROPIC_API_KEY is set: memory could ask {MODEL} at {endpoint.url}" in asked
-    assert "$3 for a million tokens in, $15 out; at most $2 a session and $10 a day" in asked
+    assert "$2 for a million tokens in, $10 out; at most $2 a session and $10 a day" in asked
     assert "It is sent the task, rule files, the last steps" in asked
     first.sendline("y")
     told(first)
-    assert endpoint.requests[0]["model"] == "claude-sonnet-4-5"
+    assert endpoint.requests[0]["model"] == "claude-sonnet-5-5"
     before = len(endpoint.requests)
     assert "could ask" not in told(start(PMEM_BASE_URL=endpoint.url, PMEM_MODE="sync"))
     assert len(endpoint.requests) > before
