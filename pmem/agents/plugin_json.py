@@ -3,7 +3,7 @@
 A plug-in lives in its agent's process and sends one object over the session's socket for each of
 these; `agent_id`, `session` and `cwd` may stand in each:
 
-    {"event": "started", "how": "startup"}            how: startup | resume | clear
+    {"event": "started", "how": "startup", "past": […]}    how: startup | resume | clear
     {"event": "user", "text": "make the build pass"}
     {"event": "proposed", "tool": "bash", "id": "call_1", "args": {"command": "make"}}
     {"event": "observed", "tool": "bash", "id": "call_1", "args": {…}, "output": "…",
@@ -11,6 +11,9 @@ these; `agent_id`, `session` and `cwd` may stand in each:
     {"event": "compacted", "summary": "…"}
     {"event": "finished", "message": "done"}
     {"event": "ended"}
+
+`past` holds what was said and done in a conversation that is resumed, oldest first, as objects of
+these forms with the time in seconds as `at`.
 
 The answer is empty for silence, else {"reminder": as the agent reads it, "hold": true where the
 proposed call is put back, "banner": plain lines for the human}.
@@ -27,6 +30,7 @@ from pmem.agents import hook_json
 from pmem.agents.calls import Calls, Key, Lane
 from pmem.agents.excerpt import excerpt
 from pmem.agents.human import human_text
+from pmem.agents.past import LONGEST, Turn, before
 from pmem.agents.tool_calls import Tools
 from pmem.core.event import (
     Answer,
@@ -55,7 +59,8 @@ class PluginEvents:
         match said.get("event"):
             case "started":
                 how = said.get("how")
-                return [Started(how if how in ("resume", "clear") else "startup", agent)]
+                ways = ("resume", "clear")
+                return [Started(how if how in ways else "startup", agent, self._past(said))]
             case "user":
                 self._calls.prompt(lane)
                 return [UserMessage(str(said.get("text") or ""), agent)]
@@ -90,6 +95,26 @@ class PluginEvents:
             "banner": human_text(answer),
         }
         return json.dumps(told, ensure_ascii=False).encode("utf-8", "replace")
+
+    def _past(self, said: Mapping[str, Any]) -> tuple[Step, ...]:
+        """The steps of a resumed conversation; what cannot be read is left out."""
+        past = said.get("past")
+        reader = PluginEvents(self._tools)
+        turns: list[Turn] = []
+        for one in past if isinstance(past, list) else []:
+            if not isinstance(one, dict) or one.get("event") not in (
+                "user",
+                "observed",
+                "compacted",
+            ):
+                continue
+            told = json.dumps({"cwd": said.get("cwd"), **one}).encode()
+            at = one.get("at") if isinstance(one.get("at"), int | float) else None
+            for event in reader.events(told):
+                if isinstance(event, Observed):
+                    event = Observed(replace(event.step, started=at))
+                turns.append((event, at))
+        return tuple(before(turns)[-LONGEST:])
 
     def _proposed(self, said: Mapping[str, Any]) -> Action:
         given = said.get("args")

@@ -24,6 +24,8 @@ GO_ON: Mapping[str, Sequence[str]] = {
     "claude": ("--continue", "-p", "go on", "--allowedTools", "Bash"),
     "gemini": ("--yolo", "-m", "gemini-2.5-pro", "--resume", "latest", "-p", "go on"),
     "qwen": (*QWEN, "--continue", "-p", "go on"),
+    "opencode": ("run", "--continue", "go on"),
+    "pi": ("--continue", "-p", "go on"),
     "codex": ("exec", "resume", "--last", "--skip-git-repo-check", UNBOUND, "go on"),
 }
 

@@ -174,3 +174,22 @@ def test_pi_gets_the_extension_beside_the_users_own(tmp_path: Path) -> None:
 @pytest.mark.parametrize("args", [["install", "x"], ["--version"], ["--list-models"]])
 def test_pi_subcommands_pass_untouched(tmp_path: Path, args: list[str]) -> None:
     assert list(Pi().launch("pi", args, HOOK, tmp_path, {}).argv) == ["pi", *args]
+
+
+def test_a_resumed_conversation_tells_its_past(plugin: PluginEvents) -> None:
+    made = {"event": "observed", "tool": "bash", "id": "1", "args": {"command": "make"}}
+    past = [
+        {"event": "user", "text": "build it", "at": 5.0},
+        {**made, "exit_code": 2, "output": "no", "at": 6},
+        {"event": "compacted", "summary": "we built"},
+        *({"event": "finished"}, "nonsense", {"event": "started", "how": "clear"}),
+    ]
+    [began] = plugin.events(said("started", how="resume", past=past, cwd="/shop"))
+    assert isinstance(began, Started)
+    assert [(s.kind, s.action, s.exit_code, s.started) for s in began.past[:2]] == [
+        ("user", "", None, 5.0),
+        ("command", "make", 2, 6),
+    ]
+    assert (began.past[1].cwd, began.past[1].call_id) == ("/shop", "1")
+    assert [(s.kind, s.observation) for s in began.past[2:]] == [("compaction", "we built")]
+    assert plugin.events(said("started", how="resume", past="odd")) == [Started("resume")]

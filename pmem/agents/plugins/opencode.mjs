@@ -5,15 +5,47 @@ import { ask, reachable } from "./wire.mjs"
 const AGENT = "opencode"
 const REFUSED = /user rejected permission|user dismissed|execution aborted/i
 const SHOWN = 12_000 // milliseconds
+const LONGEST = 1000 // steps of a resumed conversation
+const EXCERPT = 4000 // characters of each
 
 const words = (parts) =>
   parts.filter((p) => p.type === "text" && !p.synthetic && !p.ignored).map((p) => p.text).join("\n").replace(/^"([^"]*)"$/, "$1") // `run` quotes its words
+
+// What stands in a conversation before one of its messages; calls that pmem itself put back, and
+// those that have not ended, are no part of it.
+const past = (messages, until) => {
+  const told = []
+  for (const { info, parts } of messages ?? []) {
+    if (info.id === until) break
+    const at = info.time?.created / 1000 || undefined
+    if (info.role === "user" && words(parts).trim()) told.push({ event: "user", text: words(parts), at })
+    for (const { type, tool, callID, state } of parts) {
+      if (type !== "tool" || !(state.status === "completed" || state.status === "error")) continue
+      const output = String(state.output ?? state.error ?? "")
+      const failed = state.status === "error"
+      if (failed && output.includes("[MEMORY REMINDER]")) continue
+      const { start, end } = state.time ?? {}
+      const code = state.metadata?.exit
+      told.push({
+        event: "observed",
+        ...{ tool, id: callID, args: state.input, output: output.slice(-EXCERPT) },
+        exit_code: !failed && Number.isInteger(code) ? code : undefined,
+        is_error: failed || undefined,
+        refused: failed && REFUSED.test(output),
+        seconds: end > start ? (end - start) / 1000 : undefined,
+        at: start / 1000 || at,
+      })
+    }
+  }
+  return told.slice(-LONGEST)
+}
 
 export const Pmem = async ({ client, directory }) => {
   if (!reachable()) return {}
   const subagents = new Set() // sessions that another one started
   const waiting = new Map() // reminders by session, for its next request
   const started = new Map() // call: when it began
+  const known = new Set() // sessions whose past is told
   const replies = new Map() // session: its latest message of the model, as far as it is told
   const compacting = new Set()
   let main
@@ -72,8 +104,14 @@ export const Pmem = async ({ client, directory }) => {
 
   const hooks = {
     event: async ({ event }) => happened[event.type]?.(event.properties),
-    "chat.message": async ({ sessionID }, { parts }) => {
+    "chat.message": async ({ sessionID }, { message, parts }) => {
       const text = words(parts)
+      if (!known.has(sessionID) && !subagents.has(sessionID)) {
+        known.add(sessionID)
+        const found = client.session.messages({ path: { id: sessionID } })
+        const before = past((await found.catch(() => null))?.data, message?.id)
+        if (before.length) await tell(sessionID, { event: "started", how: "resume", past: before })
+      }
       if (text.trim()) await tell(sessionID, { event: "user", text })
     },
     "tool.execute.before": async ({ tool, sessionID, callID }, { args }) => {

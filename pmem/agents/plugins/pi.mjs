@@ -5,11 +5,49 @@ import { ask, reachable } from "./wire.mjs"
 const AGENT = "pi"
 const EXIT = /^Command exited with code (\d+)\s*$/m
 const REFUSED = /\baborted\b|cancelled by the user|blocked by user/i
+const LONGEST = 1000 // steps of a resumed conversation
+const EXCERPT = 4000 // characters of each
 
 const words = (content) =>
   typeof content === "string"
     ? content
     : (content ?? []).filter((p) => p.type === "text").map((p) => p.text).join("\n")
+
+// A finished call as it is told.
+const result = (id, tool, args, content, isError) => {
+  const output = words(content)
+  const code = isError ? EXIT.exec(output)?.[1] : 0
+  return {
+    event: "observed",
+    ...{ tool, id, args },
+    output: output.replace(/\n*Command exited with code \d+\s*$/, ""),
+    exit_code: code === undefined ? undefined : Number(code),
+    is_error: isError ? true : undefined,
+    refused: Boolean(isError && code === undefined && REFUSED.test(output)),
+  }
+}
+
+// What stands in a conversation already; calls that pmem itself put back are no part of it.
+const past = (ctx) => {
+  const calls = new Map()
+  const told = []
+  for (const entry of ctx?.sessionManager?.getBranch?.() ?? []) {
+    if (entry.type === "compaction") told.push({ event: "compacted", summary: entry.summary })
+    const said = entry.type === "message" ? entry.message : {}
+    const at = said.timestamp / 1000 || undefined
+    if (said.role === "user") told.push({ event: "user", text: words(said.content), at })
+    if (said.role === "assistant") {
+      for (const part of said.content ?? []) if (part.type === "toolCall") calls.set(part.id, part)
+    }
+    const call = said.role === "toolResult" && calls.get(said.toolCallId)
+    if (!call) continue
+    const { toolCallId, content, isError } = said
+    const step = result(toolCallId, call.name, call.arguments, content, isError)
+    if (isError && step.output.includes("[MEMORY REMINDER]")) continue
+    told.push({ ...step, output: step.output.slice(-EXCERPT), at })
+  }
+  return told.slice(-LONGEST)
+}
 
 export default function (pi) {
   if (!reachable()) return
@@ -25,27 +63,17 @@ export default function (pi) {
     return answer
   }
   const ended = (id, tool, args, content, isError, ctx) => {
-    const output = words(content)
-    const code = isError ? EXIT.exec(output)?.[1] : 0
-    const took = started.has(id) ? (Date.now() - started.get(id)) / 1000 : undefined
+    const seconds = started.has(id) ? (Date.now() - started.get(id)) / 1000 : undefined
     started.delete(id)
-    return tell(
-      {
-        event: "observed",
-        ...{ tool, id, args, seconds: took },
-        output: output.replace(/\n*Command exited with code \d+\s*$/, ""),
-        exit_code: code === undefined ? undefined : Number(code),
-        is_error: isError ? true : undefined,
-        refused: Boolean(isError && code === undefined && REFUSED.test(output)),
-      },
-      ctx,
-    )
+    return tell({ ...result(id, tool, args, content, isError), seconds }, ctx)
   }
 
   const handlers = {
     session_start: async ({ reason }, ctx) => {
+      const before = past(ctx)
       const how = { new: "clear", resume: "resume", fork: "resume" }[reason]
-      if (how) await tell({ event: "started", how }, ctx)
+      if (how === "clear") await tell({ event: "started", how }, ctx)
+      else if (how || before.length) await tell({ event: "started", how: "resume", past: before }, ctx)
     },
     input: async ({ text, source }, ctx) => {
       if (source !== "extension" && text?.trim()) await tell({ event: "user", text }, ctx)
