@@ -31,7 +31,9 @@ def assemble(config: SessionConfig, env: Mapping[str, str]) -> tuple[Session, Ba
     session_id = config.id or new_session_id(time.time(), config.agent, project.state)
     own = settings.scope == "session"
     bank_file = BankFile(
-        of_session(project, session_id) if own else project, max_entries=settings.max_entries
+        of_session(project, session_id) if own else project,
+        max_entries=settings.max_entries,
+        max_archive=settings.archive_mb << 20,
     )
     log = SessionLog(
         project.state,

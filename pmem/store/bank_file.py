@@ -13,8 +13,7 @@ import time
 from collections.abc import Callable, Iterable
 
 from pmem.core.bank import MAX_ENTRIES, BankOp, Entry, MemoryBank
-from pmem.store import authors, bank_rescue, bank_toml, files, jsonl
-from pmem.store.bank_entry import to_table
+from pmem.store import archive, authors, bank_rescue, bank_toml, files
 from pmem.store.evict import evict
 from pmem.store.project import ForeignDirectory, Project, ensure
 from pmem.store.tidy import tidy_op
@@ -27,7 +26,6 @@ PATIENCE = 0.1
 LAST_PATIENCE = 5.0
 
 NAME = "bank.toml"
-ARCHIVE = "archive.jsonl"
 #: What is said while the file cannot be written; at the end it is true no more.
 KEPT = "what is new is kept in memory, and tried again"
 #: Operations kept for a file that cannot be written; beyond these memory is merged whole.
@@ -40,14 +38,20 @@ class BankFile:
     `notes` are sentences for the user, each said once; `problem` is why the file is not up to
     date ("" if it is); the session adds to `cited` the ids that reminders cite, and says with
     `at_work` whose hand may be behind what others write. `vouched` says that what is the user's
-    in our own operations is so indeed.
+    in our own operations is so indeed; `max_archive` is in bytes, 0: without a limit.
     """
 
     def __init__(
-        self, project: Project, *, max_entries: int = MAX_ENTRIES, vouched: bool = True
+        self,
+        project: Project,
+        *,
+        max_entries: int = MAX_ENTRIES,
+        max_archive: int = archive.MAX_BYTES,
+        vouched: bool = True,
     ) -> None:
         self.project = project
         self.max_entries = max_entries
+        self.max_archive = max_archive
         self.vouched = vouched
         self.at_work: Callable[[], str] = str
         self.bank = MemoryBank()
@@ -250,23 +254,10 @@ class BankFile:
             )
 
     def _archive(self, dir_fd: int) -> None:
-        """Append what left the bank to archive.jsonl, before the bank without it is in place."""
-        if not self._leaving:
-            return
-        now = round(time.time(), 3)
-        lines = b"".join(
-            jsonl.encode(
-                {"time": now, "reason": reason, "section": entry.section, **to_table(entry)}
-            )
-            for entry, reason in self._leaving
-        )
-        fd = files.open_append(ARCHIVE, dir_fd)
-        try:
-            jsonl.append(fd, lines)
-            os.fsync(fd)
-        finally:
-            os.close(fd)
-        self._leaving.clear()
+        """Keep what left the bank, before the bank without it is in place."""
+        if self._leaving:
+            archive.append(dir_fd, self._leaving, max_bytes=self.max_archive)
+            self._leaving.clear()
 
     def _stay_bounded(self) -> None:
         """However long nothing can be written, memory does not grow without end."""

@@ -199,6 +199,7 @@ KNOBS: dict[str, Knob] = {
             "patience", 0.0, "how long a shell waits for a banner, in seconds; 0: unfelt", least=0
         ),
         Knob("max_entries", 500, "entries in the bank; the rest goes to archive.jsonl", least=10),
+        Knob("archive_mb", 20, "size of archive.jsonl, the newest are kept; 0: no limit"),
         Knob("keep_days", 90, "session logs are removed after so many days; 0: never"),
         Knob("keep_mb", 500, "and the oldest when a project's are larger; 0: never"),
         Knob("shell", "", "the shell of `pmem shell`, by name or path; else $SHELL", runs=True),

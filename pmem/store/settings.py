@@ -47,6 +47,7 @@ class Settings:
     secrets: tuple[str, ...] = ()
     patience: float = 0.0
     max_entries: int = 500
+    archive_mb: int = 20
     keep_days: int = 90
     keep_mb: int = 500
     shell: str = ""
