@@ -7,11 +7,12 @@ each call becomes one step, in its own trajectory, whatever order the events com
 
 from __future__ import annotations
 
+import zlib
 from collections import Counter, OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
-from pmem.core.step import Action
+from pmem.core.step import Action, Step
 
 #: Calls remembered, over all trajectories of one agent.
 MAX_CALLS = 512
@@ -97,3 +98,24 @@ class Calls:
         self._calls.move_to_end(key)
         if len(self._calls) > MAX_CALLS:
             self._calls.popitem(last=False)
+
+
+class Names:
+    """Ids for calls whose agent has none: the conversation, the call, and how often it ran.
+
+    The same call has the same one by its hook and in a transcript that is read from its start.
+    """
+
+    def __init__(self) -> None:
+        self._ran: Counter[str] = Counter()
+
+    def known(self, steps: Iterable[Step]) -> None:
+        """These were named before."""
+        self._ran.update(step.call_id.rpartition(":")[0] for step in steps if step.call_id)
+
+    def name(self, key: Key) -> str:
+        """The id of the next call of this kind."""
+        (conversation, _), call = key
+        name = f"{conversation}:{zlib.crc32(str(call).encode('utf-8', 'replace')):08x}"
+        self._ran[name] += 1
+        return f"{name}:{self._ran[name]}"

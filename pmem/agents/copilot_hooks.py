@@ -10,13 +10,14 @@ from __future__ import annotations
 import json
 import re
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
 from pmem.agents import hook_json
-from pmem.agents.calls import Calls, Key, Lane
+from pmem.agents.calls import Calls, Key, Lane, Names
 from pmem.agents.excerpt import excerpt
+from pmem.agents.past import Past, Turn
 from pmem.agents.tool_calls import Tools
 from pmem.core.event import (
     Answer,
@@ -50,13 +51,28 @@ _REFUSED = re.compile(r"permission denied|denied by|rejected|user (?:declined|ca
 class CopilotHooks:
     """Reads one Copilot CLI's payloads; keeps what has to wait for a call's result."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, imports: bool = True) -> None:
         self._calls = Calls()
+        self._names = Names()
+        #: None: nobody asks for it.
+        self._past = Past(_turns) if imports else None
         self._waiting: defaultdict[Lane, list[str]] = defaultdict(list)
 
     def events(self, payload: bytes) -> list[Event]:
-        """The events in one payload. Raises ValueError if it cannot be read."""
+        """The events in one payload. Raises ValueError if it cannot be read.
+
+        The first one of a conversation that began without pmem tells its past as well.
+        """
         event, said = _read(payload)
+        past = self._past.of(_opening(event, said)) if self._past is not None else ()
+        self._names.known(past)
+        if past and event != "sessionStart":
+            return [Started("resume", None, past), *self._events(event, said)]
+        return self._events(event, said, past)
+
+    def _events(
+        self, event: str, said: Mapping[str, Any], past: tuple[Step, ...] = ()
+    ) -> list[Event]:
         lane, agent = _lane(said), _agent(said)
         match event:
             case "preToolUse":
@@ -74,7 +90,7 @@ class CopilotHooks:
                 return [UserMessage(str(said.get("prompt") or ""), agent)]
             case "sessionStart":
                 how = said.get("source")
-                return [Started("resume" if how == "resume" else "startup", agent)]
+                return [Started("resume" if how == "resume" else "startup", agent, past)]
             case "agentStop":
                 # Its closing words are in no payload, and not yet in the transcript.
                 return [*self._given_up(lane, turn_over=True), Finished("", agent)]
@@ -102,6 +118,7 @@ class CopilotHooks:
         result = result if isinstance(result, dict) else {}
         text = str(said.get("error") if failed else result.get("textResultForLlm") or "")
         step = hook_json.step(call, excerpt(text), {"agent_id": _agent(said)})
+        step = replace(step, call_id=self._names.name(_key(said)))
         if failed:
             return replace(step, is_error=True, refused=bool(_REFUSED.search(text)))
         if call.kind != "command":
@@ -121,6 +138,21 @@ def _read(payload: bytes) -> tuple[str, dict[str, Any]]:
     told = hook_json.read(payload)
     said = told.get("payload")
     return str(told.get("event") or ""), said if isinstance(said, dict) else {}
+
+
+def _opening(event: str, said: Mapping[str, Any]) -> dict[str, Any]:
+    """What may be a conversation's first event, in the form of Claude Code's hooks."""
+    from pmem.agents.copilot_transcript import transcript
+
+    told = {"hook_event_name": event, "agent_id": _agent(said), "prompt": said.get("prompt")}
+    session = str(said.get("sessionId") or "")
+    return {**told, "session_id": session, "transcript_path": transcript(session)}
+
+
+def _turns(transcript: str) -> Iterable[Turn]:
+    from pmem.agents.copilot_transcript import turns
+
+    return turns(transcript)
 
 
 def _lane(said: Mapping[str, Any]) -> Lane:

@@ -11,14 +11,13 @@ from __future__ import annotations
 import json
 import os
 import re
-import zlib
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
 from pmem.agents import hook_json
-from pmem.agents.calls import Calls, Key, Lane
+from pmem.agents.calls import Calls, Key, Lane, Names
 from pmem.agents.claude_tools import plain
 from pmem.agents.excerpt import excerpt
 from pmem.agents.human import human_text
@@ -77,7 +76,7 @@ class GeminiHooks:
         self._calls = Calls()
         #: None: nobody asks for it.
         self._past = Past(_turns) if imports else None
-        self._again: Counter[str] = Counter()
+        self._names = Names()
         self._waiting: defaultdict[Lane, list[str]] = defaultdict(list)
 
     def events(self, payload: bytes) -> list[Event]:
@@ -87,7 +86,7 @@ class GeminiHooks:
         """
         said = hook_json.read(payload)
         past = self._past.of(said) if self._past is not None else ()
-        self._again.update(str(step.call_id).rpartition(":")[0] for step in past)
+        self._names.known(past)
         if past and said.get("hook_event_name") != "SessionStart":
             return [Started("resume", None, past), *self._events(said)]
         return self._events(said, past)
@@ -142,17 +141,12 @@ class GeminiHooks:
         text = plain(response.get("llmContent"))
         wrapped = _WRAPPED.match(text)
         text = wrapped[1] if wrapped else text
-        step = replace(hook_json.step(call, excerpt(text), said), call_id=self._named(said))
+        step = replace(
+            hook_json.step(call, excerpt(text), said), call_id=self._names.name(_key(said))
+        )
         if response.get("error"):
             return replace(step, is_error=True)
         return _ran(step, text) if call.kind == "command" else step
-
-    def _named(self, said: Mapping[str, Any]) -> str:
-        """An id for a call that has none: the conversation, the call, and how often it ran."""
-        (conversation, _), call = _key(said)
-        name = f"{conversation}:{zlib.crc32(str(call).encode('utf-8', 'replace')):08x}"
-        self._again[name] += 1
-        return f"{name}:{self._again[name]}"
 
     def _given_up(self, lane: Lane, *, turn_over: bool) -> list[Event]:
         over = self._calls.give_up(lane, turn_over=turn_over)

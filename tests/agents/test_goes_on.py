@@ -25,6 +25,7 @@ GO_ON: Mapping[str, Sequence[str]] = {
     "gemini": ("--yolo", "-m", "gemini-2.5-pro", "--resume", "latest", "-p", "go on"),
     "qwen": (*QWEN, "--continue", "-p", "go on"),
     "opencode": ("run", "--continue", "go on"),
+    "copilot": ("--allow-all-tools", "-s", "--continue", "-p", "go on"),
     "pi": ("--continue", "-p", "go on"),
     "codex": ("exec", "resume", "--last", "--skip-git-repo-check", UNBOUND, "go on"),
 }
