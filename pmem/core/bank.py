@@ -63,6 +63,8 @@ class MemoryBank:
         self.extra: dict[str, Any] = {}
         #: The layout of the file it was read from, None if it was not.
         self.schema: int | None = None
+        #: How often the file was written by then, 0 if it does not say.
+        self.revision = 0
         self._by_command = {(e.command, e.cwd): e.id for e in self.entries.values() if e.command}
 
     @property

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable
 
 from pmem.core.bank import MAX_ENTRIES, BankOp, Entry, MemoryBank
 from pmem.store import archive, authors, bank_rescue, bank_toml, files
+from pmem.store.bank_past import Past
 from pmem.store.evict import evict
 from pmem.store.project import ForeignDirectory, Project, ensure
 from pmem.store.tidy import tidy_op
@@ -59,6 +60,7 @@ class BankFile:
         self.problem = ""
         self.cited: set[str] = set()
         self._queue: list[BankOp] = []
+        self._past = Past()
         self._leaving: list[tuple[Entry, str]] = []
         self._blocks: bank_toml.Blocks = {}
         self._rendered: bank_toml.Rendered = {}
@@ -146,6 +148,7 @@ class BankFile:
 
     def close(self) -> bool:
         """Flush for the last time, waiting longer for others; True if the file is up to date."""
+        self.refresh()  # an editor's older copy may lack what was written already
         if not self._pending() or self.flush(LAST_PATIENCE):
             return True
         self.notes = [note for note in self.notes if KEPT not in note]
@@ -185,6 +188,11 @@ class BankFile:
         if hand:
             trusted = hand != "bank"
             self._dirty |= authors.disown(fresh, self.bank, self.project.state, trusted=trusted)
+        restored, both = self._past.restore(fresh)
+        self._dirty |= restored
+        for id in both:
+            self._say(f"{self.path}: {id} was changed by two hands; what the file says stays")
+        self._past.took(fresh)
         for op in self._queue:
             with contextlib.suppress(ValueError):
                 fresh.apply(op)
@@ -215,6 +223,7 @@ class BankFile:
             for _ in range(20):
                 self._catch_up_or_put_aside(dir_fd)
                 self._leaving += evict(self.bank, self.max_entries, self.cited)
+                self.bank.revision = self._past.revision + 1
                 data = bank_toml.dumps(self.bank, self._rendered).encode()
                 new, stamp = files.prepare(dir_fd, NAME, data)
                 if files.stamp(NAME, dir_fd) in (None, self._seen):
@@ -234,6 +243,7 @@ class BankFile:
                 files.discard(dir_fd, new)
                 raise
             self._seen, self._place = stamp, bank_rescue.place(dir_fd)
+        self._past.took(self.bank)
         self._queue.clear()
         self._dirty = False
         with contextlib.suppress(OSError):

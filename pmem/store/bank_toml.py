@@ -40,9 +40,11 @@ def dumps(bank: MemoryBank, rendered: Rendered | None = None) -> str:
     known: Rendered = {} if rendered is None else rendered
     extra = plain_value(bank.extra)
     parts = [HEADER, f"schema = {SCHEMA}\n"]
+    if bank.revision:
+        parts.append(f"revision = {bank.revision}\n")
     tables = []
     for name, thing in extra.items():
-        if name in ("schema", "status", *SECTIONS):
+        if name in ("schema", "revision", "status", *SECTIONS):
             continue
         if isinstance(thing, Mapping):
             tables.append(toml_text.table(f"[{toml_text.key(name)}]", thing))
@@ -78,6 +80,9 @@ def loads(text: str, remarks: list[str] | None = None, known: Blocks | None = No
         top = UPGRADES[older](top)
     bank = MemoryBank()
     bank.schema = schema
+    revision = top.pop("revision", 0)
+    if isinstance(revision, int) and not isinstance(revision, bool):
+        bank.revision = max(revision, 0)
     _read_status(bank, top.pop("status", {}))
     for block in blocks:
         said.extend(block.remarks)

@@ -1,0 +1,97 @@
+"""Past: what the file held lately, so that an editor's older copy takes nothing away.
+
+A person may open bank.toml, think for a while, and save: what was written meanwhile is not in
+their copy. Its `revision` says which one they began from; what changed since is put into it
+again, field by field, and not over what the person wrote.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+from pmem.core.bank import Entry, MemoryBank
+
+#: Revisions looked back at: one is written a second at most.
+MAX_REVISIONS = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What a revision changed: the entries and the status as they were before it."""
+
+    revision: int
+    entries: Mapping[str, Entry | None]
+    status: str
+
+
+class Past:
+    """The file's revisions since it was first read; `revision` is the last one known."""
+
+    def __init__(self) -> None:
+        self.revision = 0
+        self._changes: deque[Change] = deque(maxlen=MAX_REVISIONS)
+        self._entries: dict[str, Entry] = {}
+        self._status = ""
+        self._begun = False
+
+    def took(self, bank: MemoryBank) -> None:
+        """The file holds this bank now, as we read it or wrote it."""
+        if self._begun:
+            ids = self._entries.keys() | bank.entries.keys()
+            before = {i: old for i in ids if _other(old := self._entries.get(i), bank.get(i))}
+            self._changes.append(Change(bank.revision, before, self._status))
+        self._entries, self._status = dict(bank.entries), bank.status
+        self.revision = max(self.revision, bank.revision)
+        self._begun = True
+
+    def restore(self, fresh: MemoryBank) -> tuple[bool, list[str]]:
+        """Put into a file that began from an older revision what it lacks.
+
+        Returns whether it did, and the ids of entries that both changed in the same field: those
+        fields stay as the person has them.
+        """
+        if not self._begun or not 0 < fresh.revision < self.revision:
+            return False, []
+        base, status = dict[str, Entry | None](self._entries), self._status
+        for change in reversed(self._changes):
+            if change.revision <= fresh.revision:
+                break
+            base.update(change.entries)
+            status = change.status
+        both: list[str] = []
+        for id in base.keys() | self._entries.keys():
+            self._merge(id, base.get(id), fresh, both)
+        if fresh.status == status:
+            fresh.status = self._status
+        fresh.revision = self.revision + 1  # what it is now, no file has held so far
+        return True, both
+
+    def _merge(self, id: str, base: Entry | None, fresh: MemoryBank, both: list[str]) -> None:
+        ours, theirs = self._entries.get(id), fresh.get(id)
+        if ours in (base, theirs):
+            return
+        if theirs == base:
+            if ours is None:
+                fresh.remove(id)
+            else:
+                fresh.put(ours)
+        elif ours is None or theirs is None or base is None:
+            both.append(id)  # one forgot what the other changed: the person's word stands
+        else:
+            changed = _fields(base, ours)
+            if changed.keys() & _fields(base, theirs).keys():
+                both.append(id)
+            mine = {n: v for n, v in changed.items() if getattr(theirs, n) == getattr(base, n)}
+            fresh.put(replace(theirs, **mine))
+
+
+def _other(old: Entry | None, new: Entry | None) -> bool:
+    return old is not new and old != new
+
+
+def _fields(base: Entry, now: Entry) -> dict[str, Any]:
+    names = (field.name for field in fields(Entry))
+    return {n: getattr(now, n) for n in names if getattr(now, n) != getattr(base, n)}
