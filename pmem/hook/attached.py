@@ -137,8 +137,9 @@ def claim(pid: int) -> "tuple[str, _socket.socket]":
             continue
         os.mkdir(place, 0o700)  # noqa: PTH102
         listener = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
-        listener.bind(f"{place}/{SOCKET}")
+        listener.bind(f"{place}/n")
         listener.listen(64)
+        os.rename(f"{place}/n", f"{place}/{SOCKET}")  # noqa: PTH104 (as in session/run_dir.py)
         # The token comes last and whole: who can read it can connect.
         fd = os.open(f"{place}/.t", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         os.write(fd, os.urandom(16).hex().encode())
@@ -199,7 +200,7 @@ def deliver(agent: str, parent: int, payload: bytes) -> bytes:
 
 def remove(place: str) -> None:
     """Take away what a dead session left."""
-    for name in (TOKEN, SOCKET, ".t"):
+    for name in (TOKEN, SOCKET, ".t", "n"):
         try:  # noqa: SIM105
             os.unlink(f"{place}/{name}")  # noqa: PTH108
         except OSError:

@@ -17,6 +17,7 @@ from pmem.hook.attached import bases
 
 MAX_SOCKET_PATH = 103
 SOCKET = "s"
+NEW = "n"
 
 
 class NoPrivateDirectory(OSError):
@@ -50,10 +51,15 @@ def remove(path: Path) -> None:
 
 
 def listen(run_dir: Path) -> socket.socket:
-    """The session's socket, bound and listening."""
+    """The session's socket, bound and listening.
+
+    It gets its name last: one that is bound and does not listen yet looks like a dead session's,
+    and another that starts this very moment would sweep it away.
+    """
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    listener.bind(os.fspath(run_dir / SOCKET))
+    listener.bind(os.fspath(run_dir / NEW))
     listener.listen(64)
+    (run_dir / NEW).rename(run_dir / SOCKET)
     return listener
 
 

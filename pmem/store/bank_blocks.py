@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pmem.core.bank import Entry, Section
+from pmem.store import toml_plain
 from pmem.store.bank_entry import Unreadable, from_table
 from pmem.store.tidy import plain_value
 
@@ -70,7 +71,7 @@ def _by_blocks(text: str, known: Blocks) -> tuple[dict[str, Any], list[Block]] |
     try:
         for part in middle:
             if part not in blocks:
-                blocks[part] = known.get(part) or _only(_parsed(part))
+                blocks[part] = known.get(part) or _only(toml_plain.table(part) or _parsed(part))
             order.append(blocks[part])
         top = _parsed(text[: starts[0]])
         end = _parsed(last)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import random
 import time
 from collections.abc import Callable, Iterable
 
@@ -22,8 +23,11 @@ from pmem.store.tidy import tidy_op
 #: Seconds between two writes, and after one that failed.
 INTERVAL = 1.0
 RETRY = 5.0
-#: Seconds to wait for another writer: while the session runs, and at its end.
-PATIENCE = 0.1
+#: Of its time a session spends at most this share with writing: meanwhile hooks wait.
+SHARE = 0.005
+#: Seconds to wait for another writer: none while the session runs, for it comes back soon.
+PATIENCE = 0.0
+COME_BACK = 0.2
 LAST_PATIENCE = 5.0
 
 NAME = "bank.toml"
@@ -133,17 +137,21 @@ class BankFile:
         """
         if self.project.read_only or not self._pending():
             return not self.problem
-        self._not_before = time.monotonic() + INTERVAL
+        began = time.monotonic()
+        self._not_before = began + INTERVAL
         try:
             self._write(patience)
         except files.Busy as error:
             self.problem = str(error)
+            self._not_before = began + COME_BACK * (0.5 + random.random())
             return False
         except (OSError, ForeignDirectory, bank_toml.NewerSchema) as error:
             self._not_before += RETRY - INTERVAL
             self._fail(error)
             return False
         self.problem = ""
+        took = time.monotonic() - began
+        self._not_before = max(self._not_before, began + min(took / SHARE, RETRY))
         return True
 
     def close(self) -> bool:
@@ -183,6 +191,7 @@ class BankFile:
             return False
         content, stamp = files.read_file(NAME, dir_fd)
         remarks: list[str] = []
+        bank_toml.remember(self._blocks, self._rendered)
         fresh = bank_rescue.read(content, remarks, self._blocks)
         hand = self.at_work()
         if hand:

@@ -12,7 +12,7 @@ from typing import Any
 
 from pmem.core.bank import Entry, MemoryBank, free_id
 from pmem.store import toml_text
-from pmem.store.bank_blocks import SECTIONS, BankError, Blocks, take_apart
+from pmem.store.bank_blocks import SECTIONS, BankError, Block, Blocks, take_apart
 from pmem.store.bank_entry import to_table
 from pmem.store.tidy import plain, plain_value
 
@@ -97,6 +97,15 @@ def loads(text: str, remarks: list[str] | None = None, known: Blocks | None = No
             bank.put(block.entry)
     bank.extra.update(plain_value(top))
     return bank
+
+
+def remember(known: Blocks, rendered: Rendered) -> None:
+    """Take what `dumps` wrote for known, so that `loads` need not parse it."""
+    for entry, text in rendered.values():
+        block = text + "\n"
+        if block not in known:
+            raw = plain_value(to_table(entry))
+            known[block] = Block(entry.section, raw, entry, ())
 
 
 def _read_status(bank: MemoryBank, status: Any) -> None:

@@ -38,6 +38,23 @@ def test_a_dead_sessions_directory_is_swept_and_a_live_one_stays(short_dir: Path
         assert not dead.exists()
 
 
+def test_a_session_that_is_just_starting_is_not_swept_away(
+    short_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    env = {"XDG_RUNTIME_DIR": str(short_dir)}
+    starting = run_dir.make(env)
+    listen = socket.socket.listen
+
+    def others_start(self: socket.socket, backlog: int) -> None:
+        run_dir.remove(run_dir.make(env))  # bound, and not listening yet
+        listen(self, backlog)
+
+    monkeypatch.setattr(socket.socket, "listen", others_start)
+    with run_dir.listen(starting):
+        assert (starting / run_dir.SOCKET).exists()
+        assert sorted(p.name for p in starting.iterdir()) == [run_dir.SOCKET]
+
+
 def test_a_path_too_long_for_a_socket_falls_back(tmp_path: Path, short_dir: Path) -> None:
     long = tmp_path / ("x" * 120)
     long.mkdir()

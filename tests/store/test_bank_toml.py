@@ -32,7 +32,7 @@ when = { command = "git push *--force*" }
 
 [[procedural]]
 id = "make-test"
-content = "make test in api/: failed at steps 3, 5 (no rule)."
+content = "make test in api/: failed at steps 3, 5 (“no rule”)."
 outcome = "failed"
 command = "make test"
 cwd = "api"

@@ -86,7 +86,7 @@ def kill_a_session(runs: int, place: Path) -> Row:
     row = Row(
         "`kill -9` of the session process while hooks come in",
         runs,
-        "every step is in the log; the bank lacks at most the last second, and is whole",
+        "every step is in the log; the bank lacks at most the last seconds, and is whole",
     )
     for run in range(runs):
         root = project_in(place / f"k{run}")
@@ -213,7 +213,7 @@ def lock_kept(runs: int, place: Path) -> Row:
     row = Row(
         "another process keeps the lock",
         runs,
-        "waits 0.1 s, goes on, tries again; 5 s at the end; all is there afterwards",
+        "goes on at once and comes back; waits 5 s at the end; all is there afterwards",
     )
     for run in range(runs):
         bank_file = BankFile(find_project(project_in(place / f"b{run}"), os.environ))
