@@ -68,9 +68,10 @@ def by_proxy(
         env, cwd = environment.env, environment.cwd
         made = through(agent, command[0], command[1:], env, cwd, run_dir, door)
         title = name if agent == "generic" else agent
-        remark = f"{title} reaches its model through pmem's proxy, 127.0.0.1:{doors.port}"
+        remark = f"{title} asks its model through 127.0.0.1:{doors.port}"
         if agent == "generic":
-            remark += f" ({', '.join(made.env)})"
+            knobs = [knob for knob in made.env if knob.endswith("_BASE_URL")]
+            remark += f" ({', '.join(knobs)})"
         return Line(
             made.argv,
             {**made.env, **reaching_this_machine(env), HOOKED: agent},

@@ -163,6 +163,21 @@ def test_without_the_extra_aider_runs_as_it_is(project: Path, tmp_path: Path) ->
     assert (done.returncode, done.stdout) == (3, b"unset\n"), done.stderr
 
 
+def test_an_agent_inside_a_session_tells_that_session(service: Service, project: Path) -> None:
+    """As aider typed in `pmem shell`: a guest, by a proxy of its own."""
+    program = project / "aider"
+    program.write_text(f"#!{sys.executable}\n{PROGRAM}")
+    program.chmod(0o755)
+    talk = [CHAT.task("go"), *CHAT.acts(1, "make", "x")]
+    env = {"OPENAI_BASE_URL": f"{service.url}/v1"}
+    inner = (*PMEM, "run", str(program))
+    done = pmem(project, "run", "--", *inner, data=CHAT.body(talk), env=env)
+    assert done.returncode == 7, done.stderr
+    assert len(service.requests) == 1
+    steps = [json.loads(line) for line in pmem(project, "log", "--json").stdout.splitlines()]
+    assert [(s["kind"], s["action"]) for s in steps] == [("user", ""), ("command", "make")]
+
+
 # --- where each agent's knob is ----------------------------------------------------------------
 
 
