@@ -25,16 +25,25 @@ if [[ -n $__pmem_back ]]; then
     command rm -f -- "$__pmem_back/state"
 fi
 
+# Whether PATH has a program, whatever bash remembers of it.
+__pmem_on_path() {
+    local IFS=: directory
+    for directory in $PATH; do
+        [[ -x ${directory:-.}/$1 && -f ${directory:-.}/$1 ]] && return 0
+    done
+    return 1
+}
+
 # A known agent is a function as long as its program is on PATH and no alias or function of the
 # user's has its name; `command claude` goes round it.
 __pmem_offer_agents() {
     local name
     for name in ${__pmem_agents[@]+"${__pmem_agents[@]}"}; do
         if [[ " ${__pmem_offered-} " == *" $name "* ]]; then
-            builtin type -P "$name" && continue
+            __pmem_on_path "$name" && continue
             __pmem_offered=${__pmem_offered/ $name/}
             [[ $(builtin declare -f "$name") != *__pmem_agent* ]] || builtin unset -f "$name"
-        elif builtin type -P "$name" && ! builtin alias "$name" && ! builtin declare -F "$name"; then
+        elif __pmem_on_path "$name" && ! builtin alias "$name" && ! builtin declare -F "$name"; then
             builtin eval "function $name { __pmem_agent $name \"\$@\"; }"
             __pmem_offered+=" $name"
         fi
@@ -42,7 +51,7 @@ __pmem_offer_agents() {
 }
 
 # __pmem_agent NAME ARG…: runs it as a guest of this session.
-__pmem_agent() { "${__pmem_program[@]}" run "$@"; }
+__pmem_agent() { PMEM_TYPED=1 "${__pmem_program[@]}" run "$@"; }
 
 # __pmem_mark KIND[;FIELD…]
 __pmem_mark() {

@@ -63,7 +63,7 @@ end
 
 # __pmem_agent NAME ARG…: runs it as a guest of this session.
 function __pmem_agent
-    $__pmem_program run $argv
+    PMEM_TYPED=1 $__pmem_program run $argv
 end
 
 function __pmem_prompt --on-event fish_prompt

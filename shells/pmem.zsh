@@ -130,7 +130,7 @@ __pmem_offer_agents() {
 }
 
 # __pmem_agent NAME ARG…: runs it as a guest of this session.
-__pmem_agent() { "${__pmem_program[@]}" run "$@" }
+__pmem_agent() { PMEM_TYPED=1 "${__pmem_program[@]}" run "$@" }
 
 # At the first prompt only.
 __pmem_begin() {
@@ -142,6 +142,7 @@ __pmem_begin() {
         source $__pmem_back/state 2>/dev/null
         command rm -f -- $__pmem_back/state
     fi
+    __pmem_offer_agents
     __pmem_install
     local REPLY
     __pmem_escape "$__pmem_gate"

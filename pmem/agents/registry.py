@@ -47,6 +47,10 @@ TYPED = tuple(
 SPEAKERS = {"pmem-proxy": "proxied:PROXIED"}
 
 
+#: Names that other programs have as well: what the path, or the script's text, must tell then.
+SHARED_NAMES = {"copilot": "@github/copilot", "pi": "pi-coding-agent"}
+
+
 class Adapters(Mapping[str, "AgentAdapter"]):
     """The adapters by name."""
 
@@ -77,6 +81,19 @@ def known(program: str) -> str:
 def get(program: str) -> AgentAdapter:
     """The adapter for a program as it was typed (a name or a path), `generic` for any other."""
     return ADAPTERS[program if program in SPEAKERS else known(program)]
+
+
+def surely(agent: str, program: Path) -> bool:
+    """Whether a program that was found by its name alone is this agent, as far as can be told."""
+    word = SHARED_NAMES.get(agent)
+    if word is None or word in os.path.realpath(program):
+        return True
+    try:
+        with program.open("rb") as file:
+            start = file.read(4096)
+    except OSError:
+        return False
+    return start.startswith(b"#!") and word.encode() in start
 
 
 def installed(env: Mapping[str, str]) -> list[tuple[AgentAdapter, Path]]:

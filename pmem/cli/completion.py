@@ -30,6 +30,11 @@ def complete_agent(ctx: click.Context, param: object, incomplete: str) -> Items:
     return _items(installed(ctx), incomplete)
 
 
+def complete_name(ctx: click.Context, commands: Iterable[str], incomplete: str) -> Items:
+    """What may stand behind `pmem`: these commands, and known agents found on PATH."""
+    return _items([*commands, *installed(ctx)], incomplete)
+
+
 def complete_attachable(ctx: click.Context, param: object, incomplete: str) -> Items:
     """Agents that a project can be attached to."""
     from pmem.agents.attachment import ATTACHMENTS

@@ -18,6 +18,10 @@ from pmem.cli.project import project_of, settings_of
 if TYPE_CHECKING:
     from pmem.session.process import SessionConfig
 
+#: Set where only a name was typed in a shell: another program may have it too.
+TYPED = "PMEM_TYPED"
+#: Set by `pmem on`: a shell without memory would be of no use.
+BACK = "PMEM_BACK"
 #: Values of PMEM that switch everything off.
 OFF = frozenset({"off", "0", "no", "false"})
 #: Agents that have no other way than the model proxy.
@@ -76,6 +80,12 @@ def launch(
 
     agent = agent or registry.known(command[0])
     command = located(environment, command, agent)
+    if environment.env.get(TYPED):
+        env = {name: value for name, value in environment.env.items() if name != TYPED}
+        environment = environment._replace(env=env)
+        found = find_program(command[0], env, environment.cwd)
+        if not registry.surely(agent, environment.cwd / found):
+            become(command, env, environment.cwd)
     session = around(environment.env)
     if agent != "generic" and session is not None and not wanted_off(environment):
         for name in options.flags().keys() - {"quiet"} | ({"via"} if options.via else set()):
@@ -169,9 +179,13 @@ def launch_shell(environment: Environment, name: str | None, options: StartOptio
             "to run a script under memory: pmem run -- sh FILE",
             Exit.USAGE,
         )
-    if name is None:
+    back = environment.env.get(BACK)
+    if name is None or back:
         project = project_of(environment, options.directory, code=Exit.OURS)
-        name = settings_of(environment, project, code=Exit.OURS).shell or None
+        settings = settings_of(environment, project, code=Exit.OURS)
+        if back and (settings.off or wanted_off(environment)):
+            raise Trouble("memory is switched off here", "pmem config off says why", Exit.USAGE)
+        name = name or settings.shell or None
     shell = name or environment.env.get("SHELL") or "/bin/sh"
     find_program(shell, environment.env, environment.cwd)
     if switched_off(environment, shell, options):

@@ -68,15 +68,15 @@ class Commands(click.Group):
         return agent_command(cmd_name)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[Any]:
-        """The commands, and the agents that are installed, which are commands too."""
-        from pmem.cli.completion import complete_agent
+        """The commands, and the agents that are installed, which are commands too.
 
-        found = super().shell_complete(ctx, incomplete)
-        return (
-            found
-            if incomplete.startswith("-")
-            else [*found, *complete_agent(ctx, self, incomplete)]
-        )
+        By their names alone: a command's help would have to be imported.
+        """
+        from pmem.cli.completion import complete_name
+
+        if incomplete.startswith("-"):
+            return super().shell_complete(ctx, incomplete)
+        return complete_name(ctx, COMMANDS, incomplete)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

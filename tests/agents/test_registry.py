@@ -59,3 +59,18 @@ def test_an_npm_prefix_of_the_users_own_is_looked_into(home: Path, tmp_path: Pat
     path = program(tmp_path / "prefix/bin/claude")
     env = {"HOME": str(home), "PATH": "", "NPM_CONFIG_PREFIX": str(tmp_path / "prefix")}
     assert [p for _, p in registry.installed(env)] == [path]
+
+
+def test_a_program_of_the_same_name_is_not_taken_for_the_agent(tmp_path: Path) -> None:
+    package = tmp_path / "node_modules" / "@github" / "copilot"
+    package.mkdir(parents=True)
+    (package / "loader.js").write_text("#!/usr/bin/env node\n")
+    linked, shim, other = tmp_path / "copilot", tmp_path / "shim", tmp_path / "aws"
+    linked.symlink_to(package / "loader.js")
+    shim.write_text("#!/bin/sh\nexec node /store/@github/copilot/loader.js\n")
+    other.write_bytes(b"\x7fELF @github/copilot")
+    assert registry.surely("copilot", linked)
+    assert registry.surely("copilot", shim)
+    assert not registry.surely("copilot", other)
+    assert not registry.surely("copilot", tmp_path / "missing")
+    assert registry.surely("claude", other)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -13,6 +14,7 @@ import pytest
 
 from pmem import __version__
 from pmem.cli.main import COMMANDS
+from pmem.store.project import find_project
 
 Call = Callable[..., Any]
 
@@ -129,3 +131,38 @@ def test_ids_are_completed_by_the_shell(project: Path) -> None:
         project,
     )
     assert done.stdout.split() == ["plain,first"]
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered", "kept_out"),
+    [
+        ("pmem st", ["status"], []),
+        ("pmem cla", ["claude"], []),
+        ("pmem run cl", ["claude"], ["codex"]),
+        ("pmem run --ar", ["--arm"], []),
+        ("pmem run claude --ar", [], ["--arm"]),
+        ("pmem claude --ar", [], ["--arm"]),
+        ("pmem attach ", ["claude", "gemini"], ["codex"]),
+        ("pmem doctor c", ["claude"], ["codex"]),
+        ("pmem config int", ["interval"], ["arm"]),
+        ("pmem log 2", ["20260102-030405-sh"], []),
+        ("pmem init ", ["bash", "fish", "zsh"], []),
+    ],
+)
+def test_the_shell_completes_what_there_is(
+    project: Path, typed: str, offered: list[str], kept_out: list[str]
+) -> None:
+    (project / ".pmem").mkdir()
+    (project / ".pmem" / "pmem.toml").touch()
+    (project / "bin").mkdir()
+    (project / "bin" / "claude").write_text("#!/bin/sh\n")
+    (project / "bin" / "claude").chmod(0o755)
+    (find_project(project, os.environ).state / "20260102-030405-sh").mkdir(parents=True)
+    done = process(
+        f'PATH={project}/bin:/usr/bin:/bin _PMEM_COMPLETE=bash_complete COMP_WORDS="{typed}"'
+        f" COMP_CWORD={typed.count(' ')} @pmem",
+        project,
+    )
+    found = [line.removeprefix("plain,") for line in done.stdout.splitlines()]
+    assert set(offered) <= set(found), done
+    assert not set(kept_out) & set(found)

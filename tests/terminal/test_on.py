@@ -221,6 +221,31 @@ def test_starship_shows_it(started: Started, home: Path, name: str) -> None:
     assert "> pmem on" in rig.display()
 
 
+def test_known_agents_are_functions_while_they_are_there(
+    started: Started, bin: Path, name: str
+) -> None:
+    for agent in ("claude", "copilot", "codex"):
+        program(bin / agent, f'echo "this is {agent} $1"')
+    mine = "function codex; echo my own; end" if name == "fish" else "codex() { echo my own; }"
+    rig = started(mine)
+    turn_on(rig)
+    say(rig, "claude hi", "this is claude --settings\r\n")
+    say(rig, "command claude hi", "this is claude hi\r\n")
+    say(rig, "copilot deploy", "this is copilot deploy\r\n")  # another program of that name
+    say(rig, "codex", "my own\r\n")
+    program(bin / "qwen", "echo this is qwen")
+    (bin / "claude").unlink()
+    rig.line("true")
+    rig.expect("> ")
+    kind = "type -t" if name == "fish" else "whence -w" if name == "zsh" else "type -t"
+    say(rig, f"{kind} qwen", "function\r\n")
+    say(rig, f"{kind} claude; echo ended", "(?<!function)\r\nended\r\n|claude: none\r\nended")
+    rig.line("pmem off")
+    rig.expect("pmem: [0-9]+ steps?")
+    rig.expect("> ")
+    say(rig, "PMEM=off pmem on", "memory is switched off here")
+
+
 def test_its_commands_are_completed(started: Started, bin: Path, name: str) -> None:
     program(bin / "claude", "true")
     rig = started("autoload -Uz compinit && compinit -u" if name == "zsh" else "")
