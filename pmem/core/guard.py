@@ -15,6 +15,7 @@ from pmem.core.bank import Entry
 from pmem.core.concrete import concrete
 from pmem.core.decision import Decision, Reminder, Silence
 from pmem.core.moment import Moment
+from pmem.core.orders import gives_orders
 from pmem.core.said import Said
 from pmem.core.step import Step
 from pmem.core.text import clean, neutralise, shorten
@@ -54,6 +55,8 @@ def guard(reminder: Reminder, moment: Moment, said: Said) -> Decision:
     cited = [e for e in map(moment.bank.get, dict.fromkeys(reminder.entries)) if e is not None]
     if not cited:
         return Silence("it cites no entry of the bank")
+    if gives_orders(text) and _worded_by_a_model(reminder, cited):
+        return Silence("it would have the agent drop its instructions")
     if not concrete(text, cited):
         return Silence("general advice: it names no step, path, command or recorded fact")
     if _shows_status(text, moment.bank.status, cited):
@@ -66,6 +69,10 @@ def guard(reminder: Reminder, moment: Moment, said: Said) -> Decision:
     if told:
         return Silence(told)
     return replace(reminder, text=shorten(text, MAX_WORDS, MAX_CHARS))
+
+
+def _worded_by_a_model(reminder: Reminder, cited: Iterable[Entry]) -> bool:
+    return reminder.reason == "model" or any(entry.source == "model" for entry in cited)
 
 
 def tidy(text: str) -> str:
