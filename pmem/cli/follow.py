@@ -27,6 +27,16 @@ FOLLOWED = {
     "codex": "codex_transcript",
     "qwen": "qwen_transcript",
 }
+#: What goes on with an agent's latest conversation, behind its name.
+GO_ON = {
+    "claude": "--continue",
+    "codex": "resume --last",
+    "gemini": "--resume latest",
+    "qwen": "--continue",
+    "opencode": "--continue",
+    "copilot": "--continue",
+    "pi": "--continue",
+}
 #: Agents that read a project's settings again while they run, in the versions pmem is tested with.
 LIVE = frozenset({"claude"})
 
@@ -52,7 +62,12 @@ def reached(agent: Running) -> str:
     ways = ["pmem attach --pid " + str(agent.pid)] if agent.agent in FOLLOWED else []
     if agent.agent in LIVE:
         ways.append(f"pmem attach {agent.agent}")
-    return "; ".join([*ways, f"end it, then pmem {agent.agent}"])
+    return "; ".join([*ways, f"end it, then {going_on(agent)}"])
+
+
+def going_on(agent: Running) -> str:
+    """The command that takes an agent's conversation up again under memory."""
+    return " ".join(["pmem", agent.agent, *GO_ON.get(agent.agent, "").split()])
 
 
 def follow(environment: Environment, agent: Running) -> int:
@@ -67,7 +82,7 @@ def follow(environment: Environment, agent: Running) -> int:
 
     if agent.agent not in FOLLOWED:
         raise Trouble(
-            f"a running {agent.agent} cannot be followed", f"start it with: pmem {agent.agent}"
+            f"a running {agent.agent} cannot be followed", f"end it, then: {going_on(agent)}"
         )
     if _has_memory(agent.pid):
         raise Trouble(f"{agent.agent} {agent.pid} is under memory already", "see: pmem log -f")
@@ -96,8 +111,9 @@ def follow(environment: Environment, agent: Running) -> int:
                 environment.say(
                     f"{where} · reminders are shown here; ctrl-C leaves the agent alone"
                 )
-                if agent.agent in LIVE:
-                    environment.say(f"to let it read them too: pmem attach {agent.agent}")
+                live = agent.agent in LIVE
+                how = f"pmem attach {agent.agent}" if live else f"end it, then {going_on(agent)}"
+                environment.say(f"to let it read them too: {how}")
             if bank_file.due(time.monotonic()):
                 bank_file.flush()
     except KeyboardInterrupt:

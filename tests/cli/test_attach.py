@@ -315,6 +315,50 @@ def test_without_an_agent_those_that_run_are_listed(pmem: Call, tmp_path: Path) 
         agent.wait()
 
 
+@pytest.mark.parametrize(
+    ("name", "ways"),
+    [
+        ("claude", "{follow}; pmem attach claude; end it, then pmem claude --continue"),
+        ("codex", "{follow}; end it, then pmem codex resume --last"),
+        ("gemini", "end it, then pmem gemini --resume latest"),
+        ("mini", "end it, then pmem mini-swe-agent"),
+    ],
+)
+def test_of_each_it_is_told_how_it_can_be_reached(
+    name: str, ways: str, pmem: Call, tmp_path: Path
+) -> None:
+    program = tmp_path / name
+    program.symlink_to("/bin/sleep")
+    agent = subprocess.Popen([program, "60"], cwd=tmp_path)
+    try:
+        listed = json.loads(pmem("attach", "--json").out)
+        (found,) = [one for one in listed if one["pid"] == agent.pid]
+        assert found["reached"] == ways.format(follow=f"pmem attach --pid {agent.pid}")
+        if "{follow}" not in ways:
+            said = pmem("attach", "--pid", str(agent.pid))
+            assert said.code == 125 and "cannot be followed" in said.err
+    finally:
+        agent.kill()
+        agent.wait()
+
+
+def test_an_agents_own_servers_are_not_listed(pmem: Call, tmp_path: Path) -> None:
+    (tmp_path / "codex").symlink_to("/bin/sh")
+    (tmp_path / "app-server").write_text("exec sleep 60\n")
+    server = subprocess.Popen([tmp_path / "codex", "app-server"], cwd=tmp_path)
+    try:
+        listed = json.loads(pmem("attach", "--json").out)
+        assert server.pid not in [one["pid"] for one in listed]
+    finally:
+        server.kill()
+        server.wait()
+
+
+def test_codex_is_not_attached_and_it_is_said_why(pmem: Call) -> None:
+    said = pmem("attach", "codex")
+    assert said.code == 2 and "all its windows share" in said.err and "pmem run codex" in said.err
+
+
 def test_a_process_that_is_no_agent_is_not_followed(pmem: Call) -> None:
     said = pmem("attach", "--pid", str(os.getpid()))
     assert said.code == 125 and "no agent" in said.err
