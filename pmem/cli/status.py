@@ -126,7 +126,7 @@ def _show(environment: Environment, told: dict[str, Any], bank: str) -> None:
         line.append("  " + " · ".join(words), "green" if one["live"] else "dim")
         table.add_row(label, line)
         if "model" in one:
-            table.add_row(text(""), text("  " + in_words(one["model"]), "dim"))
+            table.add_row(text(""), text(in_words(one["model"]), "dim"))
     if not told["sessions"]:
         table.add_row(text("sessions", "dim"), text("none yet"))
     show(environment, table)
