@@ -53,6 +53,7 @@ IMPURE = {
 
 #: What `pmem` does without until it is needed: each would be felt at the start.
 HEAVY = (
+    "aiohttp",
     "anthropic",
     "asyncio",
     "detect_secrets",

@@ -82,8 +82,9 @@ class Proxy:
 
     async def _passed_on(self, request: web.BaseRequest, target: str) -> web.StreamResponse:
         assert self._client is not None
+        await welcome(request)
         asked, data = await self._body(request)
-        headers = passed(request.headers, without=("host",))
+        headers = passed(request.headers, without=("host", "expect"))
         if asked is not None:
             headers["Content-Length"] = str(len(asked.data))
         url = URL(target, encoded=True)
@@ -149,6 +150,13 @@ def passed(headers: Mapping[str, str], without: tuple[str, ...] = ()) -> CIMulti
     named = headers.get("Connection", "")
     dropped = {*HOP_BY_HOP, *without, *(name.strip().lower() for name in named.split(","))}
     return CIMultiDict((k, v) for k, v in headers.items() if k.lower() not in dropped)
+
+
+async def welcome(request: web.BaseRequest) -> None:
+    """Tell a client that asks before it sends a large body to go on (RFC 9110, 10.1.1)."""
+    if request.headers.get("Expect", "").lower() == "100-continue":
+        await request.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+        request.writer.output_size = 0
 
 
 def words(status: int, text: str) -> web.Response:

@@ -160,7 +160,7 @@ def proxied(
 def ask(
     port: int,
     path: str,
-    body: bytes = b"{}",
+    body: bytes | None = b"{}",
     headers: dict[str, str] | None = None,
     method: str = "POST",
 ) -> tuple[int, dict[str, str], bytes]:

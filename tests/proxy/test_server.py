@@ -236,6 +236,34 @@ def test_a_body_in_chunks_arrives_whole(service: Service) -> None:
     assert [request.body for request in service.requests] == [b"{}}}"] * 2
 
 
+def test_a_client_that_asks_before_it_sends_is_told_to_go_on(service: Service) -> None:
+    with (
+        proxied(service.url) as (port, door, _),
+        socket.create_connection(("127.0.0.1", port), STUCK) as link,
+    ):
+        head = f"POST {door}{ANTHROPIC.path} HTTP/1.1\r\nHost: localhost:{port}\r\n"
+        link.sendall(f"{head}Expect: 100-continue\r\nContent-Length: 2\r\n\r\n".encode())
+        assert link.recv(100) == b"HTTP/1.1 100 Continue\r\n\r\n"
+        link.sendall(b"{}")
+        assert link.recv(15) == b"HTTP/1.1 200 OK"
+    assert "expect" not in service.requests[0].headers
+
+
+def test_requests_without_a_body_are_passed_on() -> None:
+    def counting(link: socket.socket, request: Request) -> None:
+        link.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n")
+        if not request.line.startswith("HEAD"):
+            link.sendall(b"hello")
+
+    service = Service(counting)
+    with proxied(service.url) as (port, door, _):
+        for method, body in (("GET", b"hello"), ("HEAD", b""), ("DELETE", b"hello")):
+            status, headers, came = ask(port, f"{door}/v1/models", None, method=method)
+            assert (status, headers["content-length"], came) == (200, "5", body)
+    assert [r.line.split()[0] for r in service.requests] == ["GET", "HEAD", "DELETE"]
+    service.close()
+
+
 def test_a_websocket_is_turned_away_with_a_plain_word(service: Service) -> None:
     upgrade = {"Upgrade": "websocket", "Connection": "Upgrade"}
     with proxied(service.url) as (port, door, _):
