@@ -90,9 +90,9 @@ class Browser:
             [
                 Float(
                     ConditionalContainer(frame, Condition(lambda: bool(self.writing))),
-                    left=2,
-                    right=2,
-                    bottom=2,
+                    left=0,
+                    right=0,
+                    bottom=1,
                 )
             ],
         )

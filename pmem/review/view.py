@@ -65,6 +65,7 @@ class View:
         self.conflict: Conflict | None = None
         self.digits = ""
         self.opened_at = time.time()
+        self._counts: dict[tuple[str, int], tuple[int, int]] = {}
         self._told: tuple[tuple[str, int], Counter[str]] | None = None
 
     # -- what there is ------------------------------------------------------------------------
@@ -145,7 +146,8 @@ class View:
         if self.conflict is not None:
             return conflict_page(self.conflict, room)
         if self.pane == SESSIONS and self.sessions:
-            return session_page(self.sessions[min(self.place.at, len(self.sessions) - 1)], room)
+            info = self.sessions[min(self.place.at, len(self.sessions) - 1)]
+            return session_page(info, self._counted(info), room)
         if self.pane == BANK:
             entry = self.entry
             if entry is None:
@@ -154,6 +156,14 @@ class View:
         if self.recorded is None or not self.step:
             return [[("dim", "No step to show.")]]
         return why.page(self.recorded, self.step, self.desk.entries, room, prompts=self.prompts)
+
+    def _counted(self, info: SessionInfo) -> tuple[int, int]:
+        """How often memory spoke in a session, and how often it put an action back."""
+        key = (info.id, info.size)
+        if key not in self._counts:
+            told = list(Recorded(info).spoken())
+            self._counts[key] = len(told), sum(1 for one in told if one.get("hold"))
+        return self._counts[key]
 
     # -- moving -------------------------------------------------------------------------------
 
@@ -267,14 +277,15 @@ def conflict_page(conflict: Conflict, room: int) -> list[Line]:
     return [*lines, *wrapped("m writes yours, t leaves theirs, Esc leaves it for later.", room)]
 
 
-def session_page(info: SessionInfo, room: int) -> list[Line]:
-    """What a session's directory tells at a glance."""
+def session_page(info: SessionInfo, spoke: tuple[int, int], room: int) -> list[Line]:
+    """What a session's directory tells; `spoke` is how often memory did, and put actions back."""
     began = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(info.started))
     facts = {
         "agent": info.agent,
         "state": "running" if info.live else f"ended {rows.ago(rows.now() - info.last)}",
         "began": began,
         "steps": info.steps,
+        "it spoke": f"{spoke[0]} times, {spoke[1]} of them put an action back",
         "on disk": f"{info.size / 1000:,.0f} kB",
         "directory": info.header.get("cwd", ""),
         "log": str(info.path),

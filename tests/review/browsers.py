@@ -1,4 +1,4 @@
-"""A real Chromium, driven by Playwright, in an environment of its own: it looks at one page."""
+"""A real Chromium, driven by Playwright, in an environment of its own: it looks at pages."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pwd
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,55 +26,62 @@ NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable"
 LOOK = """
 import json, sys
 from playwright.sync_api import sync_playwright
-page_url, scheme, browser_path, picture = sys.argv[1:]
-seen = {"errors": [], "requests": []}
+browser_path, *urls = sys.argv[1:]
 lightness = '''(element, of) => {
     const [r, g, b] = getComputedStyle(element)[of].match(/[0-9.]+/g).map(Number);
     return Math.round((r + g + b) / 3);
 }'''
-with sync_playwright() as playwright:
-    browser = playwright.chromium.launch(
-        executable_path=browser_path,
-        args=["--no-sandbox", "--disable-gpu", "--disable-background-networking"],
-    )
+wide = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+
+def look(browser, url, scheme):
+    seen = {"url": url, "scheme": scheme, "errors": [], "requests": []}
     page = browser.new_page(color_scheme=scheme, viewport={"width": 1000, "height": 800})
     page.on("console", lambda said: seen["errors"].append(f"{said.type}: {said.text}"))
     page.on("pageerror", lambda error: seen["errors"].append(str(error)))
     page.on("request", lambda request: seen["requests"].append(request.url)
             if not request.url.startswith("data:") else None)
-    page.goto(page_url)
-    wide = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+    page.goto(url)
     body = page.locator("body")
     seen["paper"] = body.evaluate(lightness, "backgroundColor")
     seen["ink"] = body.evaluate(lightness, "color")
     seen["overflow"] = page.evaluate(wide)
-    page.screenshot(path=picture, full_page=True)
     page.set_viewport_size({"width": 390, "height": 800})
     seen["narrow_overflow"] = page.evaluate(wide)
     page.emulate_media(media="print")
     seen["printed_paper"] = body.evaluate(lightness, "backgroundColor")
+    page.close()
+    return seen
+
+with sync_playwright() as playwright:
+    browser = playwright.chromium.launch(
+        executable_path=browser_path,
+        args=["--no-sandbox", "--disable-gpu", "--disable-background-networking"],
+    )
+    print(json.dumps([look(browser, url, s) for url in urls for s in ("light", "dark")]))
     browser.close()
-print(json.dumps(seen))
 """
 
 
-def looked_at(page: Path, place: Path, scheme: str) -> dict[str, Any]:
-    """What a browser makes of a page: errors, requests, lightness of paper and ink (0 to 255), and
-    how far it is wider than the window, in pixels. Skips the test where there is no browser."""
+def looked_at(pages: Sequence[Path], place: Path) -> list[dict[str, Any]]:
+    """What a browser makes of pages, in a light and a dark scheme each: errors, requests, lightness
+    of paper and ink (0 to 255), and how far they are wider than the window, in pixels.
+
+    Skips the test where there is no browser.
+    """
     browser = next(filter(None, map(shutil.which, NAMES)), None)
     if browser is None:
         pytest.skip("no Chromium is installed")
     python = CACHE / f"playwright-{PLAYWRIGHT}" / "bin" / "python"
     _install(python)
     done = subprocess.run(
-        [python, "-c", LOOK, page.as_uri(), scheme, browser, place / f"{page.stem}-{scheme}.png"],
+        [python, "-c", LOOK, browser, *(page.as_uri() for page in pages)],
         capture_output=True,
         text=True,
         timeout=240,
         env={"PATH": os.environ["PATH"], "HOME": str(place), "TMPDIR": str(place)},
     )
     assert done.returncode == 0, done.stderr
-    found: dict[str, Any] = json.loads(done.stdout)
+    found: list[dict[str, Any]] = json.loads(done.stdout)
     return found
 
 

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import json
+import os
+from dataclasses import replace
 from pathlib import Path
 
 from pmem.core.bank import PutEntry, SaveKnowledge, SaveProcedural
 from pmem.core.entry import Entry
-from pmem.core.step import Step
+from pmem.core.event import Observed, Proposed, UserMessage
+from pmem.core.step import ACTING_KINDS, Step
+from pmem.session.assemble import assemble
+from pmem.session.outside import Channel
+from pmem.session.process import SessionConfig
 from pmem.store.bank_file import BankFile
 from pmem.store.project import Project
-from pmem.store.session_log import SessionLog
+from pmem.store.session_log import SessionLog, read_steps
+from pmem.store.settings import load_settings
 
 ID = "20261130-114207-claude"
 BEGAN = 1796000000.0
@@ -76,6 +83,23 @@ def story(project: Project) -> Path:
             "answer": "remind",
         }
     )
+    log.close(bank.path)
+    return log.dir
+
+
+def replayed(project: Project, source: Path) -> Path:
+    """A session in which a recorded run went through the real ring, step by step."""
+    config = SessionConfig(project, load_settings(project, os.environ, {}), "claude")
+    session, bank, log = assemble(config, os.environ)
+    channel = Channel("hook:claude", can_hold=True)
+    recording = read_steps(source)
+    session.handle(UserMessage(str(recording.header.get("task", ""))), channel)
+    for step in recording.steps:
+        if step.kind in ACTING_KINDS:
+            session.handle(Proposed(step.proposed), channel)
+        session.handle(Observed(replace(step, started=None)), channel)
+    session.close()
+    bank.close()
     log.close(bank.path)
     return log.dir
 

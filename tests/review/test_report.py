@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
 import re
-from dataclasses import replace
+import subprocess
+import sys
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 from browsers import looked_at
 from calling import called
-from made import ID
+from made import ID, replayed
 
 from pmem.core.bank import UpdateStatus
 from pmem.core.step import Step
@@ -177,26 +179,45 @@ def test_a_file_that_cannot_be_written_is_said(project: Project) -> None:
 
 
 def test_there_may_be_nothing_to_report(tmp_path: Path, home: Path) -> None:
-    import os
 
     code, out, said = called(find_project(tmp_path, os.environ), "report", "--all")
     assert (code, out) == (0, "")
     assert "nothing was recorded" in said
 
 
+RECORDED = Path(__file__).parent.parent.parent.parent / "shared" / "trajectories" / "steps"
+
+
+def demonstrated(place: Path) -> Path:
+    """The directory of the project that a real `pmem demo` leaves."""
+    env = {**os.environ, "TMPDIR": str(place), "PYTHONPATH": str(Path(__file__).parents[2])}
+    demo = [sys.executable, "-m", "pmem", "demo", "--fast"]
+    subprocess.run(demo, env=env, check=True, capture_output=True, timeout=120)
+    (found,) = place.glob("pmem-demo-*/greet")
+    return found
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_a_real_browser_shows_it_without_an_error_or_a_request(
-    project: Project, tmp_path: Path, scheme: str
+    project: Project, tmp_path: Path
 ) -> None:
-    other = replace(project, state=project.state)
-    for args in (("report", "-o", "one.html"), ("report", "--all", "-o", "all.html")):
-        assert called(other, *args)[0] == 0
-        seen = looked_at(project.root / args[-1], tmp_path, scheme)
+    """The demonstration, a recorded run of sixty steps, and all sessions together."""
+    source = RECORDED / "cc-validation-tests.jsonl"
+    if source.exists():
+        replayed(project, source)
+    demo = find_project(demonstrated(tmp_path), os.environ)
+    pages = []
+    for made, args in (
+        (demo, ("report", "-o", "demo.html")),
+        (project, ("report", "-o", "one.html")),
+        (project, ("report", "--all", "-o", "all.html")),
+    ):
+        assert called(made, *args)[0] == 0
+        pages.append(made.root / args[-1])
+    for seen in looked_at(pages, tmp_path):
         assert seen["errors"] == []
-        assert seen["requests"] == [(project.root / args[-1]).as_uri()]
-        light = seen["paper"] > seen["ink"]
-        assert light is (scheme == "light")
+        assert seen["requests"] == [seen["url"]]
+        assert (seen["paper"] > seen["ink"]) is (seen["scheme"] == "light")
         assert seen["overflow"] <= 0
         assert seen["narrow_overflow"] <= 0
         assert seen["printed_paper"] == 255
