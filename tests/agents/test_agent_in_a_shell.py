@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -111,3 +112,27 @@ def test_command_goes_round_and_a_users_own_word_stays(
     leave(opened)
     assert counts(played) == [0, 0, 0, 0]
     assert attempts(bench)["attempts"] == 1
+
+
+#: How each is reached: by its command line, by that and the trust in it, by a home of its own.
+WITHOUT_A_SCREEN = {
+    "claude": "-p 'build it' --allowedTools Bash",
+    "codex": "exec --skip-git-repo-check --dangerously-bypass-approvals-and-sandbox 'build it'",
+    "gemini": "-m gemini-2.5-pro --yolo -p 'build it'",
+}
+
+
+@pytest.mark.parametrize("agent", WITHOUT_A_SCREEN)
+def test_inside_any_session_an_agent_is_a_guest(
+    agent: str, model: StartModel, request: pytest.FixtureRequest
+) -> None:
+    played = model([{"shell": "make build"}, *SCRIPT])
+    bench: Bench = request.getfixturevalue(agent)(played)
+    inner = f"{shlex.join(PMEM)} run {bench.program} {WITHOUT_A_SCREEN[agent]}; echo ended $?"
+    done = bench.run([*PMEM, "run", "--", "sh", "-c", inner], {"PMEM_PATIENCE": "10"})
+    assert "ended 0" in done.stdout
+    assert "already under memory" not in done.stderr
+    assert counts(played) == [0, 0, 0, 0, 1]
+    (lane,) = {step["agent_id"] for step in steps(bench)}
+    assert lane.startswith(f"{agent}-")
+    assert len(list((bench.home / ".local/state/pmem").glob("*/*/steps.jsonl"))) == 1
