@@ -2,7 +2,7 @@
 
 The loop hands over a snapshot of a moment and goes on; what the model came to is fetched when
 the mind's descriptor can be read. One question at a time; a newer one of the same trajectory
-takes the place of one that still waits.
+takes the place of one that still waits, and one that waited sees what the ones before it did.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import os
 import threading
 import time
 import traceback
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -23,6 +23,8 @@ from pmem.core.moment import Moment
 from pmem.memory.model.agent import Exchange, ModelAgent
 from pmem.memory.model.wants import Wants
 
+#: So many answers a question that waits may be behind; few lanes ever wait.
+MAX_LATE = 64
 #: Of two questions that wait, the trigger that tells more is kept.
 _RANK = (
     *(Trigger.INTERVAL, Trigger.FIRST_STEP, Trigger.REPEAT, Trigger.FAILURE),
@@ -59,9 +61,13 @@ class Mind:
         self.timeout = timeout
         self.stopped = ""
         self._wants: dict[str | None, Wants] = {}
-        self._waiting: OrderedDict[str | None, Moment] = OrderedDict()
+        #: Each with how many answers had been collected when it was asked.
+        self._waiting: OrderedDict[str | None, tuple[Moment, int]] = OrderedDict()
         self._busy: set[str | None] = set()
         self._done: list[Thought] = []
+        self._answered = 0
+        #: The operations of the latest answers.
+        self._ops: deque[Sequence[BankOp]] = deque(maxlen=MAX_LATE)
         self._closed = False
         self._changed = threading.Condition()
         self._thread: threading.Thread | None = None
@@ -87,8 +93,9 @@ class Mind:
         if not self.agent.style.pure and not wants.asks(moment):
             return False
         with self._changed:
-            older = self._waiting.pop(lane, None)
-            self._waiting[lane] = snapshot(moment, older)
+            older, _ = self._waiting.pop(lane, (None, 0))
+            collected = self._answered - len(self._done)
+            self._waiting[lane] = (snapshot(moment, older), collected)
             if self._thread is None:
                 self._thread = threading.Thread(target=self._think, name="mind", daemon=True)
                 self._thread.start()
@@ -143,12 +150,18 @@ class Mind:
                     self._changed.wait()
                 if self._closed:
                     return
-                lane, moment = self._waiting.popitem(last=False)
+                lane, (moment, collected) = self._waiting.popitem(last=False)
                 self._busy.add(lane)
+                late = list(self._ops)[max(0, len(self._ops) - self._answered + collected) :]
+            for op in (op for ops in late for op in ops):
+                with contextlib.suppress(ValueError):
+                    moment.bank.apply(op)
             thought = think(self.agent, lane, moment, heard=self.sync)
             with self._changed:
                 self._busy.discard(lane)
                 self._done.append(thought)
+                self._answered += 1
+                self._ops.append(thought.ops)
                 self._changed.notify_all()
             with contextlib.suppress(OSError):  # full: the reader has enough to wake up for
                 os.write(self._write, b"!")

@@ -159,6 +159,20 @@ def test_questions_that_wait_become_one() -> None:
     assert "make part3" in model.requests[1].messages[1].text
 
 
+def test_a_question_that_waited_sees_what_the_one_before_it_did() -> None:
+    delete = {"phase": "manage", "calls": [{"name": "memory_delete", "arguments": {"id": "db"}}]}
+    model = Gated(WRITES, {"phase": "decide", "text": "<no_intervention/>"}, delete, NOTHING)
+    ring = Ring(model)
+    ring.ran("make", "error: db.h is missing", 2)
+    model.arrived.acquire()
+    ring.ran("make all", "error: db.h is missing", 2)
+    model.let(99)
+    ring.settle()
+    assert "[db] | db.h comes from" in model.requests[2].messages[1].text
+    ring.session.take_thoughts()
+    assert "db" not in ring.kept.bank.entries
+
+
 def test_rules_stay_the_reflexes_and_leave_the_status_to_the_model() -> None:
     ring = Ring(ScriptedModel([NOTHING]), sync=True)
     for _ in range(2):
