@@ -12,6 +12,8 @@ import json
 import shutil
 import socket
 import subprocess
+import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -73,8 +75,6 @@ def test_thirty_turns_with_words_each_begin_with_the_one_before(
 
 def test_a_stream_is_passed_on_as_it_comes(short_dir: Path) -> None:
     """Each piece is sent only when the client has the one before."""
-    import threading
-
     went = [threading.Event() for _ in range(3)]
 
     def slow(link: socket.socket, request: Request) -> None:
@@ -95,6 +95,30 @@ def test_a_stream_is_passed_on_as_it_comes(short_dir: Path) -> None:
             assert answer.read1(100) == f"data: {number}\n\n".encode()
             event.set()
         assert answer.read() == b""
+    service.close()
+
+
+def test_a_slow_reader_slows_the_service_down() -> None:
+    """What it does not take yet waits at the service, and not here."""
+    size, sent = 64 << 20, [0]
+
+    def much(link: socket.socket, request: Request) -> None:
+        link.sendall(f"HTTP/1.1 200 OK\r\nContent-Length: {size}\r\n\r\n".encode())
+        while sent[0] < size:
+            link.sendall(b"x" * (1 << 20))
+            sent[0] += 1 << 20
+
+    service = Service(much)
+    with proxied(service.url) as (port, door, _):
+        client = http.client.HTTPConnection("127.0.0.1", port, timeout=STUCK)
+        client.request("POST", door + ANTHROPIC.path, b"{}")
+        answer = client.getresponse()
+        before = -1
+        while before != sent[0]:
+            before = sent[0]
+            time.sleep(0.3)
+        assert before < size
+        assert len(answer.read()) == size
     service.close()
 
 
@@ -285,8 +309,6 @@ def test_nobody_else_is_served(service: Service) -> None:
 def test_a_session_that_is_gone_or_slow_leaves_every_request_as_it_is(
     service: Service, short_dir: Path
 ) -> None:
-    import threading
-
     over = threading.Event()
     slow = Mind(short_dir / "s", lambda said: "late" if over.wait(STUCK) else "")
     gone = Mind(short_dir / "g", lambda said: "remember")
