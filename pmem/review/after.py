@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pmem.core.failure import is_refused
+from pmem.core.sight import edited_paths
 from pmem.core.signature import located
 from pmem.core.step import ACTING_KINDS, Step
 
@@ -36,27 +37,28 @@ def after(decision: Mapping[str, Any], following: Sequence[Mapping[str, Any]]) -
     numbers = tuple(int(s["step"]) for s in acts)
     if not acts:
         return After(UNCLEAR, "nothing was done after it")
-    warned = _warned(decision)
-    if not warned:
+    warned, named = _forms(decision)
+    if not warned and not _form(acts[0]) & named:
         return After(UNCLEAR, f"next: {shown(acts[0])}", numbers)
-    held = bool(decision.get("hold"))
-    if _form(acts[0]) in warned and is_refused(Step.from_json(acts[0])):
+    if _form(acts[0]) & warned and is_refused(Step.from_json(acts[0])):
         return After(UNCLEAR, "the user turned the call down", numbers)
-    again = [s for s in acts if s.get("kind") == "command" and _form(s) in warned]
     # What was not put back ran all the same: its own step is no answer to the reminder.
-    if decision.get("trigger") == "proposed" and not held and again and again[0] is acts[0]:
-        again = again[1:]
+    ran = decision.get("trigger") == "proposed" and not decision.get("hold")
+    if ran and _form(acts[0]) & warned:
         acts = acts[1:]
         if not acts:
             return After(UNCLEAR, "it came with the result, and nothing was done after it", numbers)
-    if not again:
-        return After(HELPED, f"it did something else: {shown(acts[0])}", numbers)
-    first = again[0]
-    if failed(first):
-        return After(REPEATED, f"step {first['step']} ran it again, and it failed", numbers)
-    if first is acts[0]:
-        return After(UNCLEAR, f"step {first['step']} ran it all the same, and it passed", numbers)
-    words = f"first {shown(acts[0])}; then step {first['step']} ran it, and it passed"
+    first = acts[0]
+    if _form(first) & named:
+        return After(HELPED, f"it did what was named: {shown(first)}", numbers)
+    again = next((s for s in acts if _form(s) & warned), None)
+    if again is None:
+        return After(HELPED, f"it did something else: {shown(first)}", numbers)
+    if failed(again):
+        return After(REPEATED, f"step {again['step']} did it again, and it failed", numbers)
+    if again is first:
+        return After(UNCLEAR, f"step {again['step']} did it all the same, and it passed", numbers)
+    words = f"first {shown(first)}; then step {again['step']} did it, and it passed"
     return After(HELPED, words, numbers)
 
 
@@ -73,12 +75,22 @@ def shown(step: Mapping[str, Any]) -> str:
     return f"step {step['step']}, {kind}`{text}`"
 
 
-def _warned(decision: Mapping[str, Any]) -> set[str]:
-    """The commands a reminder was about, in their normal forms."""
-    found = [str(decision["proposed"])] if decision.get("proposed") else []
-    found += [str(e["command"]) for e in decision.get("cited") or () if e.get("command")]
-    return {located(text, "")[0] for text in found}
+def _forms(decision: Mapping[str, Any]) -> tuple[set[str], set[str]]:
+    """What a reminder warned of, and what it named as the way that worked, in comparable forms."""
+    proposed = str(decision.get("proposed") or "")
+    cited = [e for e in decision.get("cited") or () if e.get("command")]
+    worked = {located(str(e["command"]), "")[0] for e in cited if e.get("outcome") == "succeeded"}
+    if proposed:
+        warned = {located(proposed, "")[0], *edited_paths(proposed)}
+    else:
+        bad = (e for e in cited if e.get("outcome") != "succeeded")
+        warned = {located(str(e["command"]), "")[0] for e in bad}
+    return warned, worked - warned
 
 
-def _form(step: Mapping[str, Any]) -> str:
-    return located(str(step.get("action") or ""), "")[0]
+def _form(step: Mapping[str, Any]) -> set[str]:
+    """An action as it is compared: a command by its normal form, an edit by its file."""
+    text = str(step.get("action") or "")
+    if step.get("kind") == "edit":
+        return set(edited_paths(text))
+    return {located(text, "")[0]} if step.get("kind") == "command" else set()

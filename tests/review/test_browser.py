@@ -42,7 +42,7 @@ def test_a_person_s_way_through_it(terminal: Start, project: Project, columns, r
         "the model scripted, call 3",
         "the guard let it pass",
         "with_result",
-        "first step 42, `npm run build`; then step 43 ran it, and it passed",
+        "first step 42, `npm run build`; then step 43 did it, and it passed",
         "failed at steps 9, 12",
         "as it was then",
     ):

@@ -65,7 +65,7 @@ def test_the_page_of_a_session_tells_each_reminder_before_and_after(project: Pro
         "빌드가 먼저다",
         "about to do npm test",
         "with the result of the action it concerns",
-        "first step 42, `npm run build`; then step 43 ran it, and it passed",
+        "first step 42, `npm run build`; then step 43 did it, and it passed",
         "npm-test npm test in api/: failed at steps 9, 12",
         "put the action back, once",
         "seems to have helped",
@@ -158,6 +158,14 @@ WARNED = {"decision": "remind", "trigger": "repeat", "cited": [{"command": "npm 
          [acted(5, "npm test", 1)], REPEATED),
         ({**WARNED, "trigger": "proposed", "proposed": "npm test"},
          [{**acted(5, "npm test"), "refused": True}], UNCLEAR),
+        # What memory named as the way that worked is no repetition.
+        ({**WARNED, "proposed": "npm test",
+          "cited": [{"command": "CI=1 npm test", "outcome": "succeeded"}]},
+         [acted(5, "CI=1 npm test")], HELPED),
+        # An edit is known by its file.
+        ({"decision": "remind", "trigger": "proposed", "proposed": "Edit src/a.py\n-x\n+y"},
+         [{**acted(5, "Edit src/a.py\n-x\n+y", 1), "kind": "edit"},
+          {**acted(6, "Edit src/a.py\n-x\n+z", 1), "kind": "edit"}], REPEATED),
     ],
 )  # fmt: skip
 def test_whether_it_helped_is_a_guess_from_what_came_next(decision, following, verdict) -> None:
