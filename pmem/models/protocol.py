@@ -110,8 +110,9 @@ class Trouble(StrEnum):
     SETUP = "setup"
     #: The request itself was refused; another one may pass.
     REFUSED = "refused"
-    #: The endpoint takes no tools: ask again without.
+    #: The endpoint takes no tools, or no temperature: ask again without.
     NO_TOOLS = "no_tools"
+    NO_TEMPERATURE = "no_temperature"
     BUSY = "busy"
     NETWORK = "network"
     TIME = "time"

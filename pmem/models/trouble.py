@@ -60,6 +60,8 @@ def from_status(
             return ModelError(
                 Trouble.BUSY, f"{where} asks to slow down ({status}){told}", retry_after=retry_after
             )
+        case 400 | 422 if "temperature" in words.lower():
+            return ModelError(Trouble.NO_TEMPERATURE, f"{where} takes no temperature{told}")
         case 400 | 422 if _is_about_tools(words):
             return ModelError(Trouble.NO_TOOLS, f"{where} takes no tools{told}")
         case 400 | 422 if "model" in words.lower() and "not" in words.lower():

@@ -96,6 +96,12 @@ def test_an_endpoint_that_takes_no_tools_is_asked_in_text_from_then_on() -> None
     assert not model.requests[-1].tools
 
 
+def test_a_model_that_takes_no_temperature_is_asked_without_from_then_on() -> None:
+    model = answers({"error": "no_temperature"}, {"text": NOTHING, "times": 0})
+    ask(ModelAgent(model, PURE))
+    assert [r.temperature for r in model.requests] == [0.3, None, None]
+
+
 def test_nothing_to_keep_and_nothing_to_say_is_one_call() -> None:
     model = answers({"phase": "manage", "text": NOTHING})
     assert isinstance(ask(ModelAgent(model)), Silence)

@@ -133,6 +133,7 @@ def test_a_provider_that_stays_overloaded_is_given_up(provider: str, answering: 
         (404, "model: m", Trouble.MODEL, "pmem config model"),
         (400, "prompt is too long", Trouble.REFUSED, "refused the request"),
         (400, "this model does not support tools", Trouble.NO_TOOLS, "takes no tools"),
+        (400, "temperature may only be set to 1", Trouble.NO_TEMPERATURE, "takes no temperature"),
         (402, "no credit", Trouble.KEY, "paid"),
     ],
 )

@@ -27,7 +27,7 @@ from pmem.memory.model.prompt import Prompts
 from pmem.memory.model.style import STYLES, Style
 from pmem.memory.model.tools import carry_out
 from pmem.memory.prompts import load_prompts
-from pmem.models.protocol import ChatModel, ModelError, Reply, Request, ToolResult, Trouble, Usage
+from pmem.models.protocol import ChatModel, ModelError, Reply, Request, ToolResult, Usage
 
 #: A reminder of more words is no reminder; up to this many the guard shortens it.
 MAX_WORDS = 180
@@ -203,7 +203,7 @@ class ModelAgent:
     # -- the model ----------------------------------------------------------------------------
 
     def _ask(self, make: Callable[[], Request]) -> tuple[Request, Reply | None]:
-        """One call; without tools where the endpoint turns out to take none."""
+        """One call; without tools or temperature where the endpoint turns out to take none."""
         request = make()
         if self.stopped:
             self._trouble = self.stopped
@@ -213,8 +213,7 @@ class ModelAgent:
             reply = self.model.ask(request)
         except ModelError as error:
             self._keep(request, None, began, str(error))
-            if error.trouble is Trouble.NO_TOOLS and self._prompts.native_tools:
-                self._prompts.native_tools = False
+            if self._prompts.without(error.trouble):
                 return self._ask(make)
             if error.lasting:
                 self.stopped = str(error)

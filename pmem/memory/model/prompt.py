@@ -14,7 +14,7 @@ from pmem.memory.model import shown
 from pmem.memory.model.relevance import chosen
 from pmem.memory.model.style import PURE_TEMPERATURE, Style
 from pmem.memory.model.tools import as_text, tools
-from pmem.models.protocol import Message, Reply, Request, ToolResult
+from pmem.models.protocol import Message, Reply, Request, ToolResult, Trouble
 
 _WHY = {
     Trigger.FIRST_STEP: "the work begins",
@@ -49,6 +49,17 @@ class Prompts:
         self.timeout = timeout
         self.redact = redact
         self._offered = tools(pure=style.pure)
+        self._temperature = PURE_TEMPERATURE if style.pure else None
+
+    def without(self, trouble: Trouble) -> bool:
+        """Leave out from now on what a call was refused for; False if it was not sent."""
+        if trouble is Trouble.NO_TOOLS and self.native_tools:
+            self.native_tools = False
+            return True
+        if trouble is Trouble.NO_TEMPERATURE and self._temperature is not None:
+            self._temperature = None
+            return True
+        return False
 
     def manage(self, moment: Moment) -> Request:
         """Phase 1: the tools, and what there is to keep."""
@@ -120,5 +131,5 @@ class Prompts:
             self._offered if tools and self.native_tools else (),
             phase=phase,
             timeout=self.timeout,
-            temperature=PURE_TEMPERATURE if self.style.pure else None,
+            temperature=self._temperature,
         )
