@@ -26,6 +26,8 @@ from pmem.terminal.link import Link
 MAX_REQUEST = 32 * 1024 * 1024
 #: A client that has not sent its request within this many seconds is dropped.
 CLIENT_LIMIT = 2.0
+#: At the end, requests that were sent by then are taken in for so many seconds at most.
+LAST_LOOK = 1.0
 #: How often a process on a leash is looked at, in seconds.
 LEASH_LOOK = 0.5
 #: First word of the wire; a client of another version is not answered.
@@ -96,6 +98,20 @@ class Server:
                 self.bank_file.flush()
             if self.leash is not None and not self.leash.holds():
                 self.running = False
+        self._take_the_rest()
+
+    def _take_the_rest(self) -> None:
+        """Take in what was sent before the end, though nobody may wait for the answer."""
+        end = time.monotonic() + LAST_LOOK
+        while time.monotonic() < end:
+            ready = [key.fileobj for key, _ in self.selector.select(0.05 if self.clients else 0)]
+            for one in ready:
+                if one is self.listener:
+                    self._accept()
+                elif isinstance(one, socket.socket) and one in self.clients:
+                    self._client_ready(one)
+            if not self.clients and self.listener not in ready:
+                return
 
     def _patience(self) -> float | None:
         """Seconds until something has to be done without an event; None: nothing is waiting."""
