@@ -85,18 +85,19 @@ function __pmem_complete {
     (( ! $+functions[_pmem_completion] )) || _pmem_completion "$@"
 }
 
-# The completion system may start only after this line.
+# The completion system may start only after this line: then at the first prompt.
 function __pmem_complete_begin {
     local code=$?
-    precmd_functions=("${(@)precmd_functions:#__pmem_complete_begin}")
-    (( ! $+functions[compdef] )) || compdef __pmem_complete pmem
+    emulate -L zsh
+    precmd_functions=(${(@)precmd_functions:#__pmem_complete_begin})
+    if (( $+functions[compdef] )); then
+        compdef __pmem_complete pmem
+    elif [[ ${1-} == now ]]; then
+        precmd_functions+=(__pmem_complete_begin)
+    fi
     return $code
 }
-if (( $+functions[compdef] )); then
-    compdef __pmem_complete pmem
-else
-    typeset -ga precmd_functions
-    precmd_functions=("${(@)precmd_functions:#__pmem_complete_begin}" __pmem_complete_begin)
-fi
+typeset -ga precmd_functions
+__pmem_complete_begin now
 
 fi

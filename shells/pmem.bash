@@ -42,16 +42,16 @@ __pmem_offer_agents() {
         if [[ " ${__pmem_offered-} " == *" $name "* ]]; then
             __pmem_on_path "$name" && continue
             __pmem_offered=${__pmem_offered/ $name/}
-            [[ $(builtin declare -f "$name") != *__pmem_agent* ]] || builtin unset -f "$name"
+            [[ $(builtin declare -f "$name") != *__pmem_guest* ]] || builtin unset -f "$name"
         elif __pmem_on_path "$name" && ! builtin alias "$name" && ! builtin declare -F "$name"; then
-            builtin eval "function $name { __pmem_agent $name \"\$@\"; }"
+            builtin eval "function $name { \"\${__pmem_guest[@]}\" $name \"\$@\"; }"
             __pmem_offered+=" $name"
         fi
     done >/dev/null 2>&1
 }
 
-# __pmem_agent NAME ARG…: runs it as a guest of this session.
-__pmem_agent() { PMEM_TYPED=1 "${__pmem_program[@]}" run "$@"; }
+# What runs an agent as a guest of this session: NAME ARG… follow, also where jobs are listed.
+__pmem_guest=(env PMEM_TYPED=1 ${__pmem_program[@]+"${__pmem_program[@]}"} run)
 
 # __pmem_mark KIND[;FIELD…]
 __pmem_mark() {

@@ -53,18 +53,16 @@ function __pmem_offer_agents
         if contains -- $name $__pmem_offered
             command -q $name; and continue
             set -e __pmem_offered[(contains --index -- $name $__pmem_offered)]
-            string match -q '*__pmem_agent*' (functions -- $name); and functions -e $name
+            string match -q '*__pmem_guest*' (functions -- $name); and functions -e $name
         else if command -q $name; and not functions -q $name
-            eval "function $name; __pmem_agent $name \$argv; end"
+            eval "function $name; \$__pmem_guest $name \$argv; end"
             set -ga __pmem_offered $name
         end
     end
 end
 
-# __pmem_agent NAME ARG…: runs it as a guest of this session.
-function __pmem_agent
-    PMEM_TYPED=1 $__pmem_program run $argv
-end
+# What runs an agent as a guest of this session: NAME ARG… follow, also where jobs are listed.
+set -g __pmem_guest env PMEM_TYPED=1 $__pmem_program run
 
 function __pmem_prompt --on-event fish_prompt
     __pmem_offer_agents

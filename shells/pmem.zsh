@@ -121,16 +121,16 @@ __pmem_offer_agents() {
     emulate -L zsh
     local name
     for name in $__pmem_agents; do
-        if [[ ${functions[$name]-} == *__pmem_agent* ]]; then
+        if [[ ${functions[$name]-} == *__pmem_guest* ]]; then
             builtin whence -p -- $name >/dev/null || unset "functions[$name]"
         elif (( ! $+functions[$name] && ! $+aliases[$name] )); then
-            ! builtin whence -p -- $name >/dev/null || functions[$name]="__pmem_agent $name \"\$@\""
+            ! builtin whence -p -- $name >/dev/null || functions[$name]="\"\${__pmem_guest[@]}\" $name \"\$@\""
         fi
     done
 }
 
-# __pmem_agent NAME ARG…: runs it as a guest of this session.
-__pmem_agent() { PMEM_TYPED=1 "${__pmem_program[@]}" run "$@" }
+# What runs an agent as a guest of this session: NAME ARG… follow, also where jobs are listed.
+typeset -ga __pmem_guest=(env PMEM_TYPED=1 ${__pmem_program[@]-} run)
 
 # At the first prompt only.
 __pmem_begin() {

@@ -93,6 +93,7 @@ def test_on_its_own_screen_it_is_what_it_is_and_the_shell_keeps_nothing_of_it(
     opened.wait("Stopped")
     enter(opened, "fg", "? for shortcuts")
     opened.enter("/exit")
+    opened.wait("Resume this session")
     enter(opened, "echo back $((6*7))", "back 42")
     leave(opened)
     assert counts(played)[3] == 1

@@ -142,7 +142,7 @@ def test_what_is_defined_by_hand_goes_along_and_exit_hands_nothing_back(
 
 #: How the whole history is listed.
 LIST = {"bash": "history", "zsh": "history 1", "fish": "builtin history"}
-STRICT = {"bash": "set -u", "zsh": "setopt no_unset", "fish": ""}
+STRICT = {"bash": "set -u", "zsh": "setopt no_unset ksh_arrays; precmd() { :; }", "fish": ""}
 
 
 def test_read_twice_and_strictly_it_is_the_same_and_says_where_it_is_on(
@@ -231,6 +231,12 @@ def test_known_agents_are_functions_while_they_are_there(
     turn_on(rig)
     say(rig, "claude hi", "this is claude --settings\r\n")
     say(rig, "command claude hi", "this is claude hi\r\n")
+    if name == "zsh":
+        say(
+            rig,
+            "setopt ksh_arrays; claude hi; unsetopt ksh_arrays",
+            "this is claude --settings\r\n",
+        )
     say(rig, "copilot deploy", "this is copilot deploy\r\n")  # another program of that name
     say(rig, "codex", "my own\r\n")
     program(bin / "qwen", "echo this is qwen")
