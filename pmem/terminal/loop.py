@@ -190,6 +190,8 @@ class Relay:
         data = self._inlet.read(CHUNK)
         if data is None:
             return
+        if self._signals.came():
+            self._on_signals()  # it came while others were looked after, and before these keys
         if data and self._stream is not None and self._stream.question is not None:
             self._stream.typed(data)
             self._take_typed(self._stream)

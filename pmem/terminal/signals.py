@@ -43,6 +43,10 @@ class Signals:
         os.close(self.fd)
         os.close(self._write_end)
 
+    def came(self) -> bool:
+        """Whether one came. Python notes a signal when a function begins, so this is one."""
+        return self.pending
+
     def take(self) -> set[int]:
         """The signals since the last call."""
         found: set[int] = set()
