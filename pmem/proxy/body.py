@@ -13,6 +13,11 @@ from pmem.proxy.wire import Entry, Wire
 
 #: A larger body is passed on unread, in bytes: no service takes one of that size.
 MAX_BODY = 64 * 1024 * 1024
+#: So many items are remembered by their bytes, then none of them.
+MAX_KNOWN = 200_000
+
+#: The print of an item as it was sent, and of what it says.
+Known = dict[bytes, bytes]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +58,11 @@ class Body:
         return bool(self.wire.placed(self.text, self.items[number], "."))
 
 
-def read(wire: Wire, data: bytes) -> Body | None:
-    """The body, None for one that holds no conversation. Raises ValueError if it is no JSON."""
+def read(wire: Wire, data: bytes, known: Known | None = None) -> Body | None:
+    """The body, None for one that holds no conversation. Raises ValueError if it is no JSON.
+
+    `known` remembers what was printed before: most of a conversation was sent before.
+    """
     if len(data) > MAX_BODY:
         return None
     text = data.decode("utf-8")
@@ -68,18 +76,28 @@ def read(wire: Wire, data: bytes) -> Body | None:
         return None
     items: list[Place] = conversation.value
     seed = f"{wire.name} {wire.before(about)}"
-    return Body(wire, text, about, items, prints(wire, seed, [item.value for item in items]))
+    known = {} if known is None else known
+    if len(known) > MAX_KNOWN:
+        known.clear()
+    return Body(wire, text, about, items, prints(wire, seed, text, items, known))
 
 
-def prints(wire: Wire, seed: str, items: Sequence[Any]) -> list[bytes]:
+def prints(wire: Wire, seed: str, text: str, items: Sequence[Place], known: Known) -> list[bytes]:
     """One print more than there are items: of nothing, of the first, of the first two, …"""
-    now = hashlib.blake2b(seed.encode("utf-8", "replace"), digest_size=16).digest()
+    now = _print(seed.encode("utf-8", "replace"))
     found = [now]
     for item in items:
-        words = json.dumps(wire.same(item), sort_keys=True, separators=(",", ":"))
-        now = hashlib.blake2b(now + words.encode(), digest_size=16).digest()
+        raw = _print(text[item.start : item.end].encode())
+        if raw not in known:
+            words = json.dumps(wire.same(item.value), sort_keys=True, separators=(",", ":"))
+            known[raw] = _print(words.encode())
+        now = _print(now + known[raw])
         found.append(now)
     return found
+
+
+def _print(data: bytes) -> bytes:
+    return hashlib.blake2b(data, digest_size=16).digest()
 
 
 def _taken_apart(value: Any) -> bool:

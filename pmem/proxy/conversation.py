@@ -79,7 +79,7 @@ class Conversations:
         if any(asks_for_summary(e.text) for e in entries[-1] if isinstance(e, Said)):
             return Turn(lane, ours=False)
         fresh = [*news, *_new(lane, entries, known)]
-        for n in range(first + 1, len(body.prints)):
+        for n in range(max(first + 1, known), len(body.prints)):
             self._lanes.setdefault(body.prints[n], lane)
         for entry in _flat(entries):
             if isinstance(entry, Called) and entry.id:
@@ -154,17 +154,13 @@ class Conversations:
 
 
 def _new(lane: Lane, entries: Sequence[Sequence[Entry]], known: int) -> Iterator[News]:
-    """What stands behind the known items and was not told yet, in its order."""
+    """What stands behind the known items and was not told yet, in its order.
+
+    An agent may write anew what it sent before: what the user said as often before is no news.
+    """
     calls = {entry.id: entry for entry in _flat(entries) if isinstance(entry, Called)}
-    seen: Counter[str] = Counter()
-    for number, group in enumerate(entries):
-        words = _typed(group)
-        if words:
-            seen[words] += 1
-        if number < known:
-            if words:
-                lane.said[words] = max(lane.said[words], seen[words])
-            continue
+    seen = Counter(filter(None, map(_typed, entries[:known])))
+    for group in entries[known:]:
         for entry in group:
             if not isinstance(entry, Returned) or entry.id not in calls:
                 continue
@@ -176,6 +172,9 @@ def _new(lane: Lane, entries: Sequence[Sequence[Entry]], known: int) -> Iterator
                 yield _told(call, "proposed")
             lane.proposed -= {call.id, _key(call)}
             yield {**_told(call, "observed"), "output": entry.output, "failed": entry.failed}
+        words = _typed(group)
+        if words:
+            seen[words] += 1
         if words and seen[words] > lane.said[words]:
             lane.said[words] = seen[words]
             yield {"event": "user", "text": words}

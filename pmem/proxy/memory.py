@@ -45,6 +45,7 @@ class Memory:
     ) -> None:
         self._link, self._complain = link, complain
         self._conversations = Conversations(transient=transient)
+        self._known: body.Known = {}
         #: A session hears things in their order.
         self._order = asyncio.Lock()
         self._hearing: set[asyncio.Task[None]] = set()
@@ -54,7 +55,7 @@ class Memory:
         if self._link is None:
             return Asked(data, wire)
         try:
-            read = body.read(wire, data)
+            read = body.read(wire, data, self._known)
         except ValueError:  # the service will say so
             return Asked(data, wire)
         try:

@@ -25,11 +25,12 @@ NOT_TYPED = (
     "I updated the files.",
     "I made some changes to the files",
 )
-#: What follows the user's words in the same text.
-_BEHIND = re.compile(
-    r"\s*(?:\n# \*SEARCH/REPLACE block\* Rules:\n|\n# File editing rules:\n"
-    r"|\n<system-reminder>|\n\[MEMORY REMINDER\]).*",
-    re.DOTALL,
+#: What begins behind the user's words in the same text.
+_BEHIND = (
+    "\n# *SEARCH/REPLACE block* Rules:\n",
+    "\n# File editing rules:\n",
+    "\n<system-reminder>",
+    "\n[MEMORY REMINDER]",
 )
 _HEAD = re.compile(
     r"\A\s*(?:<(system-reminder|current_datetime)>.*?</\1>\s*)+",
@@ -55,8 +56,9 @@ GOES_ON = (
 
 def typed(text: str) -> str:
     """The user's own words in a text, "" if there are none."""
-    text = _HEAD.sub("", text)
-    text = _BEHIND.sub("", text)
+    text = _HEAD.sub("", text, count=1)
+    ends = [at for at in map(text.find, _BEHIND) if at >= 0]
+    text = text[: min(ends)] if ends else text
     return "" if text.lstrip().startswith(NOT_TYPED) else text.strip()
 
 
