@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,6 +12,9 @@ from pmem.cli.environment import Environment
 from pmem.cli.exits import Exit, Trouble
 from pmem.cli.options import directory_option
 from pmem.cli.project import opened_bank
+
+if TYPE_CHECKING:
+    from pmem.store.sessions import SessionInfo
 
 
 @click.command(
@@ -38,13 +42,22 @@ def review(
     from pmem.review.browser import Browser
     from pmem.review.desk import Desk
     from pmem.review.view import View
-    from pmem.store.sessions import list_sessions, session_info
+    from pmem.store.bank_file import BankFile
+    from pmem.store.sessions import list_sessions, of_session, session_info
 
     with opened_bank(environment, directory) as bank_file:
         project = bank_file.project
         sessions = list_sessions(project)
         place = find_session(environment, project, session, follow=False)
-        view = View(project.root.name, sessions, Desk(bank_file))
+        own: dict[str, Desk] = {}
+
+        def own_bank(info: SessionInfo) -> Desk | None:
+            found = of_session(project, info.id)
+            if info.id not in own and found.bank.exists():
+                own[info.id] = Desk(BankFile(found))
+            return own.get(info.id)
+
+        view = View(project.root.name, sessions, Desk(bank_file), own_bank)
         if place is not None:
             view.open(session_info(place if place.is_dir() else place.parent), step)
         Browser(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from pmem.review.desk import Conflict
+from pmem.review.changing import ACTIONS, settle, written
 from pmem.review.view import BANK, FILTERS, PANES, SESSIONS, STEPS
 
 if TYPE_CHECKING:
@@ -39,8 +39,8 @@ def bindings(browser: Browser) -> KeyBindings:
         bind(names, action)
     for names, action in ACTIONS.items():
         bind(names, action)
-    bind("m", lambda b: _settle(b, keep=True), torn)
-    bind("t", lambda b: _settle(b, keep=False), torn)
+    bind("m", lambda b: settle(b, keep=True), torn)
+    bind("t", lambda b: settle(b, keep=False), torn)
     bind("escape q", lambda b: setattr(b.view, "conflict", None), torn)
 
     for digit in "0123456789":
@@ -89,7 +89,7 @@ def _typing(made: KeyBindings, browser: Browser) -> None:
     def _(event: KeyPressEvent) -> None:
         text, title = browser.text.text.strip(), browser.writing
         browser.leave()
-        _written(browser, title, text)
+        written(browser, title, text)
 
 
 # -- moving -----------------------------------------------------------------------------------
@@ -211,103 +211,4 @@ MOVES: dict[str, Action] = {
     "&": lambda b: b.ask("&"),
     "n": lambda b: b.view.seek(""),
     "N": lambda b: b.view.seek("", back=True),
-}
-
-
-# -- changing the bank ------------------------------------------------------------------------
-
-ADDING = "a new fact: ctrl-s keeps it, Esc does not"
-
-
-def _edit(browser: Browser) -> None:
-    entry = browser.view.entry if browser.view.pane == BANK else None
-    if entry is not None:
-        browser.editing = entry
-        browser.write(f"{entry.id}: ctrl-s keeps it, Esc does not", entry.content)
-
-
-def _written(browser: Browser, title: str, text: str) -> None:
-    view = browser.view
-    try:
-        if title == ADDING:
-            view.take(view.desk.add(text))
-            view.choose(len(view.entries()) - 1)
-        elif browser.editing is not None:
-            entry = browser.editing
-            if text == entry.content:
-                view.say("nothing changed")
-            else:
-                view.take(view.desk.amend(entry, content=text, source="user", stale="", files={}))
-    except ValueError as error:
-        view.say(str(error), trouble=True)
-
-
-def _outside(browser: Browser) -> None:
-    """The whole entry in the person's own editor."""
-    entry = browser.view.entry if browser.view.pane == BANK else None
-    if entry is None:
-        return
-
-    def edited() -> None:
-        from pmem.review.whole_entry import change
-
-        try:
-            fields = change(entry, browser.edit)
-        except ValueError as error:
-            browser.view.say(str(error), trouble=True)
-            return
-        browser.view.take(browser.view.desk.amend(entry, **fields) if fields else "nothing changed")
-
-    from prompt_toolkit.application import run_in_terminal
-
-    run_in_terminal(edited)
-
-
-def _delete(browser: Browser) -> None:
-    entry = browser.view.entry if browser.view.pane == BANK else None
-    if entry is not None:
-        browser.view.take(browser.view.desk.delete(entry))
-
-
-def _delete_stale(browser: Browser) -> None:
-    view = browser.view
-    stale = [entry for entry in view.desk.entries.values() if entry.stale]
-    view.show(BANK)
-    view.take(view.desk.delete(*stale) if stale else "nothing is stale")
-
-
-def _pin(browser: Browser) -> None:
-    entry = browser.view.entry if browser.view.pane == BANK else None
-    if entry is not None:
-        browser.view.take(browser.view.desk.pin(entry))
-
-
-def _trust(browser: Browser) -> None:
-    entry = browser.view.entry if browser.view.pane == BANK else None
-    if entry is not None and entry.stale:
-        browser.view.take(browser.view.desk.trust(entry))
-
-
-def _add(browser: Browser) -> None:
-    browser.view.show(BANK)
-    browser.write(ADDING, "")
-
-
-def _settle(browser: Browser, *, keep: bool) -> None:
-    view = browser.view
-    conflict, view.conflict = view.conflict, None
-    if isinstance(conflict, Conflict):
-        view.take(view.desk.insist(conflict) if keep else f"{conflict.id} stays as it is now")
-
-
-ACTIONS: dict[str, Action] = {
-    "e": _edit,
-    "E": _outside,
-    "a": _add,
-    "d": _delete,
-    "D": _delete_stale,
-    "*": _pin,
-    "r": _trust,
-    "u": lambda b: b.view.take(b.view.desk.undo()),
-    "U c-r": lambda b: b.view.take(b.view.desk.redo()),
 }

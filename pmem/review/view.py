@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from pmem.core.bank import Entry
-from pmem.review import rows, why
+from pmem.review import pages, rows, why
 from pmem.review.desk import Conflict, Desk
-from pmem.review.lines import Line, wrapped
+from pmem.review.lines import Line
 from pmem.review.recorded import Hunt, Recorded
 from pmem.store.sessions import SessionInfo
 
@@ -41,10 +41,18 @@ class Place:
 class View:
     """The state of the browser. Sizes of lists are in rows, `height` is what is visible of one."""
 
-    def __init__(self, name: str, sessions: Sequence[SessionInfo], desk: Desk) -> None:
+    def __init__(
+        self,
+        name: str,
+        sessions: Sequence[SessionInfo],
+        desk: Desk,
+        own: Callable[[SessionInfo], Desk | None] = lambda info: None,
+    ) -> None:
+        """`desk` has the project's bank, `own` that which a session has for itself, if it does."""
         self.name = name
         self.sessions = list(sessions)
-        self.desk = desk
+        self.desk = self._shared = desk
+        self._own = own
         self.recorded: Recorded | None = None
         self.pane = STEPS if sessions else BANK
         self.places = {pane: Place() for pane in PANES}
@@ -73,6 +81,7 @@ class View:
     def open(self, info: SessionInfo, step: int | None = None) -> None:
         """Show a session: at a step, else at its end."""
         self.recorded = Recorded(info)
+        self.desk = self._own(info) or self._shared
         self.hunt, self.filter = None, ""
         self.pane = STEPS
         self.whole = self.in_detail = False
@@ -144,10 +153,10 @@ class View:
     def detail(self, room: int) -> list[Line]:
         """The page about what is chosen; a conflict comes first."""
         if self.conflict is not None:
-            return conflict_page(self.conflict, room)
+            return pages.conflict(self.conflict, room)
         if self.pane == SESSIONS and self.sessions:
             info = self.sessions[min(self.place.at, len(self.sessions) - 1)]
-            return session_page(info, self._counted(info), room)
+            return pages.session(info, self._counted(info), room)
         if self.pane == BANK:
             entry = self.entry
             if entry is None:
@@ -259,43 +268,3 @@ class View:
         else:
             self.say(said)
         self.places[BANK].keep(self.height, self.count_of(BANK))
-
-
-def conflict_page(conflict: Conflict, room: int) -> list[Line]:
-    """A field that two hands changed, in all its versions."""
-    head = f"{conflict.id}: {conflict.field} was changed by somebody else meanwhile"
-    theirs = "(the entry was deleted)" if conflict.theirs is None else conflict.theirs
-    lines: list[Line] = [[("trouble", head)], []]
-    for name, value, style in (
-        ("it was", conflict.before, "dim"),
-        ("theirs", theirs, "note"),
-        ("yours", conflict.wanted, "ok"),
-    ):
-        body = wrapped(value, room, style, 11)
-        body[0][0] = ("key", f"{name:11}")
-        lines += [*body, []]
-    return [*lines, *wrapped("m writes yours, t leaves theirs, Esc leaves it for later.", room)]
-
-
-def session_page(info: SessionInfo, spoke: tuple[int, int], room: int) -> list[Line]:
-    """What a session's directory tells; `spoke` is how often memory did, and put actions back."""
-    began = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(info.started))
-    facts = {
-        "agent": info.agent,
-        "state": "running" if info.live else f"ended {rows.ago(rows.now() - info.last)}",
-        "began": began,
-        "steps": info.steps,
-        "it spoke": f"{spoke[0]} times, {spoke[1]} of them put an action back",
-        "on disk": f"{info.size / 1000:,.0f} kB",
-        "directory": info.header.get("cwd", ""),
-        "log": str(info.path),
-    }
-    lines: list[Line] = [[("head", info.id)], []]
-    for name, value in facts.items():
-        if value != "":
-            body = wrapped(value, room, "", 11)
-            body[0][0] = ("dim", f"{name:11}")
-            lines += body
-    if info.task:
-        lines += [[], [("dim", "task")], *wrapped(info.task, room)]
-    return lines

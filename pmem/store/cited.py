@@ -1,8 +1,8 @@
 """CitedFiles: whether the files an entry cites still say what they said when it was noted.
 
-An entry cites the file its `source` names (`FILE` or `FILE:LINE`) and those in its `files`. A
-hash of each is kept there: of the whole file, or, for a rule file that is read line by line, of
-the one line, wherever it stands by now.
+An entry cites the file that its `source` names (`FILE` or `FILE:LINE`), a fact also those that its
+words name by their line. A hash of each is kept in its `files`: of the whole file, or, for a rule
+file that is read line by line, of the one line, wherever it stands by now.
 """
 
 from __future__ import annotations
@@ -17,23 +17,29 @@ from pmem.store import files
 
 #: A file that holds more is not looked into, in bytes.
 MAX_BYTES = 1 << 22
+#: Of a fact's words so many characters are looked at, and so many files counted.
+MAX_WORDS, MAX_NAMED = 2000, 4
 #: Rule files: each line stands for itself.
 BY_LINE = frozenset({"AGENTS.md", "CLAUDE.md", "CLAUDE.local.md", "GEMINI.md", ".cursorrules"})
 
 CHANGED, GONE, UNSAID = "has changed", "is gone", "says it no more"
 _SOURCE = re.compile(r"(?P<file>[^\s:][^:\n]*?)(?::(?P<line>\d+))?")
+_NAMED = re.compile(r"(?<![\w./@:-])((?:[\w.-]+/)*[\w.-]+\.[A-Za-z]\w{0,7}:\d+)(?![\w.])")
 _NO_FILE = frozenset({"user", "task", "model"})
 
 
-def cited(entry: Entry) -> str:
-    """What the source of an entry names, as `FILE` or `FILE:LINE`; "" if it is no file."""
+def cited(entry: Entry) -> list[str]:
+    """What an entry cites, as `FILE` or `FILE:LINE`; nothing if a person wrote it."""
     source = entry.source
-    match = _SOURCE.fullmatch(source)
-    if match is None or source in _NO_FILE or source.startswith("step "):
-        return ""
-    if match["line"] or "/" in match["file"] or "." in match["file"]:
-        return source
-    return ""
+    if source == "user":
+        return []
+    found = []
+    match = None if source in _NO_FILE or source.startswith("step ") else _SOURCE.fullmatch(source)
+    if match is not None and (match["line"] or "/" in match["file"] or "." in match["file"]):
+        found.append(source)
+    if entry.section == "knowledge":
+        found += _NAMED.findall(entry.content[:MAX_WORDS])[:MAX_NAMED]
+    return list(dict.fromkeys(found))
 
 
 def by_file(stale: str) -> bool:
@@ -74,22 +80,17 @@ class CitedFiles:
         return ""
 
     def _hashes(self, entry: Entry) -> dict[str, str] | None:
-        """The hash of what an entry cites and has no hash of yet, with those it has."""
-        name = cited(entry)
-        if not name or entry.source == "user":
-            return None
-        path, line = _parts(name)
-        by_line = line is not None and Path(path).name in BY_LINE
-        name = name if by_line else path
-        if name in entry.files:
-            return None
-        now = self._read(path)
-        if now is None:
-            return None
-        if not by_line:
-            return {**entry.files, name: now[0]}
-        text = self._line(path, line or 0)
-        return {**entry.files, name: text} if text else None
+        """The hashes of what an entry cites, with those it has; None if nothing is to be added."""
+        found = dict(entry.files)
+        for name in cited(entry):
+            path, line = _parts(name)
+            by_line = line is not None and Path(path).name in BY_LINE
+            key = name if by_line else path
+            now = self._read(path) if key not in found else None
+            if now is not None:
+                hashed = self._line(path, line or 0) if by_line else now[0]
+                found |= {key: hashed} if hashed else {}
+        return found if found.keys() != entry.files.keys() else None
 
     def _line(self, path: str, number: int) -> str:
         try:

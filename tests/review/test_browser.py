@@ -7,12 +7,13 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from made import SPOKE, TEXT, npm_test
+from made import ID, SPOKE, TEXT, npm_test
 from screens import Screen
 
 from pmem.core.bank import Amend, PutEntry, SaveKnowledge
 from pmem.store.bank_file import BankFile
 from pmem.store.project import Project
+from pmem.store.sessions import of_session
 from pmem.terminal.cells import width
 
 Start = Callable[..., Screen]
@@ -225,6 +226,20 @@ def test_a_running_session_appears(terminal: Start, project: Project) -> None:
     shown = screen.until("● SPOKE")
     assert "make two" in shown
     log.close()
+
+
+def test_a_session_with_a_bank_of_its_own_shows_it(terminal: Start, project: Project) -> None:
+    own = BankFile(of_session(project, ID))
+    own.apply([SaveKnowledge("own", "known to this session alone")])
+    assert own.close()
+    screen = terminal(80, 24, "review")
+    screen.until("❯  60")
+    screen.keys("B")
+    shown = screen.until("known to this session alone")
+    assert "no-force-push" not in shown
+    screen.keys("d")
+    screen.until("forgot own")
+    assert BankFile(of_session(project, ID)).bank.entries == {}
 
 
 def test_without_a_terminal_it_says_what_does(project: Project, capsys) -> None:

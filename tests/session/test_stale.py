@@ -107,6 +107,33 @@ def test_what_is_no_file_of_the_project_is_not_looked_at(tmp_path: Path, source:
     assert CitedFiles(tmp_path).marks([entry]) == []
 
 
+@pytest.mark.parametrize(
+    ("section", "content", "files"),
+    [
+        ("knowledge", "src/app.py:2 sets the timeout.", {"src/app.py"}),
+        ("knowledge", "The timeout (src/app.py:2) and the port (conf.toml:1).",
+         {"src/app.py", "conf.toml"}),
+        ("knowledge", "example.com:443 and nowhere.py:3 are no files here.", set()),
+        ("knowledge", "src/app.py holds the handler.", set()),
+        ("procedural", "make: failed at step 3 (src/app.py:2: error).", set()),
+    ],
+)  # fmt: skip
+def test_a_fact_cites_the_files_it_names_by_their_line(
+    tmp_path: Path, section: str, content: str, files: set[str]
+) -> None:
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "app.py").write_text("x = 1\ntimeout = 3\n")
+    (tmp_path / "conf.toml").write_text("port = 1\n")
+    looks = CitedFiles(tmp_path)
+    marks = looks.marks([Entry(section, "f", content, source="model")])
+    assert {name for mark in marks for name in mark.files or ()} == files
+    for mark in marks:
+        known = Entry(section, "f", content, source="model", files=mark.files or {})
+        assert looks.marks([known]) == []
+        (tmp_path / "src" / "app.py").write_text("timeout = 9\n")
+        assert looks.marks([known])[0].stale == "src/app.py has changed"
+
+
 # --- a later success --------------------------------------------------------------------------
 
 
