@@ -74,7 +74,8 @@ class PluginEvents:
                 return [] if known is not None and not known.open else [Observed(self._ended(said))]
             case "compacted":
                 summary = excerpt(str(said.get("summary") or ""))
-                return [Observed(hook_json.compaction(summary, agent))]
+                # What is said to it waits for the next request: the first one that needs it.
+                return [Observed(hook_json.compaction(summary, agent)), Started("compact", agent)]
             case "finished":
                 over = self._given_up(lane, turn_over=True)
                 return [*over, Finished(str(said.get("message") or ""), agent)]

@@ -146,3 +146,21 @@ def test_a_compaction_in_the_middle_of_codexs_turn_is_followed_by_one_digest(
     first, summary, *later = played.bodies()
     assert HEADER not in first + summary
     assert_one_digest(later[0])
+
+
+def test_a_compaction_of_pi_is_followed_by_one_digest_in_the_next_request_alone(
+    model: StartModel, outside: Path
+) -> None:
+    script = [{"shell": "make build"}, {"shell": "true"}, {"text": "It does not build."}]
+    played = model(script)
+    bench = maker("pi", outside)(played)
+    (bench.project / "AGENTS.md").write_text("- Never force-push.\n")
+    file = bench.home / ".pi" / "agent" / "settings.json"
+    full = {"enabled": True, "reserveTokens": 127_950, "keepRecentTokens": 10}  # one reply fills it
+    file.write_text(json.dumps({**json.loads(file.read_text()), "compaction": full}))
+    bench.run([*PMEM, "pi", "-p", "build it"])
+    kinds = [step["kind"] for step in steps(bench)]
+    assert kinds[:5] == ["user", "command", "compaction", "command", "compaction"]
+    assert counts(played) == [0, 1, 1]  # a compaction before each, a digest for each
+    for body in played.bodies()[1:]:
+        assert_one_digest(body)

@@ -193,3 +193,9 @@ def test_a_resumed_conversation_tells_its_past(plugin: PluginEvents) -> None:
     assert (began.past[1].cwd, began.past[1].call_id) == ("/shop", "1")
     assert [(s.kind, s.observation) for s in began.past[2:]] == [("compaction", "we built")]
     assert plugin.events(said("started", how="resume", past="odd")) == [Started("resume")]
+
+
+def test_a_compaction_is_told_and_may_be_answered_at_once(plugin: PluginEvents) -> None:
+    step, goes_on = plugin.events(said("compacted", summary="we built"))
+    assert isinstance(step, Observed) and step.step.observation == "we built"
+    assert goes_on == Started("compact")
