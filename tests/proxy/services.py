@@ -65,10 +65,8 @@ class Service:
 
     def __init__(self, answer: Callable[[socket.socket, Request], None]) -> None:
         self.requests: list[Request] = []
-        #: Set when a connection was ended from the other side.
-        self.left = threading.Event()
         self.connections = 0
-        self._answer = answer
+        self.answer = answer
         self._socket = socket.create_server(("127.0.0.1", 0))
         self.port = self._socket.getsockname()[1]
         self.url = f"http://127.0.0.1:{self.port}"
@@ -94,11 +92,24 @@ class Service:
         try:
             while (request := read(link, waiting)) is not None:
                 self.requests.append(request)
-                self._answer(link, request)
+                self.answer(link, request)
         except OSError:
             pass
-        self.left.set()
         link.close()
+
+
+class Passing:
+    """One proxy for many tests: without a session it remembers nothing from one to the next."""
+
+    def __init__(self, service: Service, port: int, door: str) -> None:
+        self.service, self.port, self.door = service, port, door
+
+    @contextlib.contextmanager
+    def to(self, answer: Callable[[socket.socket, Request], None]) -> Iterator[tuple[int, str]]:
+        """Its port and the path of its door, the service answering so."""
+        self.service.requests.clear()
+        self.service.answer = answer
+        yield self.port, self.door
 
 
 def fine(link: socket.socket, request: Request) -> None:

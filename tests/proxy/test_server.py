@@ -5,6 +5,7 @@ What a client sees is what it would see without the proxy.
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import hashlib
 import http.client
@@ -18,7 +19,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from services import STUCK, Mind, Request, Service, ask, fine, proxied
+from services import STUCK, Mind, Passing, Request, Service, ask, fine, proxied
 from wires import ANTHROPIC, SPOKEN, Spoken, shorter
 
 KEY = "sk-ant-api03-kept-nowhere"
@@ -31,6 +32,15 @@ def service() -> Iterator[Service]:
     """A service that is content with everything."""
     one = Service(fine)
     yield one
+    one.close()
+
+
+@pytest.fixture(scope="module")
+def passing() -> Iterator[Passing]:
+    """A proxy that only passes on."""
+    one = Service(fine)
+    with proxied(one.url) as (port, door, _):
+        yield Passing(one, port, door)
     one.close()
 
 
@@ -73,7 +83,7 @@ def test_thirty_turns_with_words_each_begin_with_the_one_before(
         before = shorter(body)
 
 
-def test_a_stream_is_passed_on_as_it_comes(short_dir: Path) -> None:
+def test_a_stream_is_passed_on_as_it_comes(passing: Passing) -> None:
     """Each piece is sent only when the client has the one before."""
     went = [threading.Event() for _ in range(3)]
 
@@ -86,8 +96,7 @@ def test_a_stream_is_passed_on_as_it_comes(short_dir: Path) -> None:
             assert event.wait(STUCK)
         link.sendall(b"0\r\n\r\n")
 
-    service = Service(slow)
-    with proxied(service.url) as (port, door, _):
+    with passing.to(slow) as (port, door):
         client = http.client.HTTPConnection("127.0.0.1", port, timeout=STUCK)
         client.request("POST", door + ANTHROPIC.path, b"{}")
         answer = client.getresponse()
@@ -95,10 +104,9 @@ def test_a_stream_is_passed_on_as_it_comes(short_dir: Path) -> None:
             assert answer.read1(100) == f"data: {number}\n\n".encode()
             event.set()
         assert answer.read() == b""
-    service.close()
 
 
-def test_a_slow_reader_slows_the_service_down() -> None:
+def test_a_slow_reader_slows_the_service_down(passing: Passing) -> None:
     """What it does not take yet waits at the service, and not here."""
     size, sent = 64 << 20, [0]
 
@@ -108,8 +116,7 @@ def test_a_slow_reader_slows_the_service_down() -> None:
             link.sendall(b"x" * (1 << 20))
             sent[0] += 1 << 20
 
-    service = Service(much)
-    with proxied(service.url) as (port, door, _):
+    with passing.to(much) as (port, door):
         client = http.client.HTTPConnection("127.0.0.1", port, timeout=STUCK)
         client.request("POST", door + ANTHROPIC.path, b"{}")
         answer = client.getresponse()
@@ -119,55 +126,54 @@ def test_a_slow_reader_slows_the_service_down() -> None:
             time.sleep(0.3)
         assert before < size
         assert len(answer.read()) == size
-    service.close()
 
 
-def test_a_client_that_goes_away_takes_its_request_with_it() -> None:
+def test_a_client_that_goes_away_takes_its_request_with_it(passing: Passing) -> None:
     """While the service thinks, and in the middle of its answer."""
+    gone = threading.Event()
 
     def hanging(link: socket.socket, request: Request) -> None:
         if request.headers.get("x-begin"):
             link.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nbegun")
+        with contextlib.suppress(OSError):
+            assert link.recv(1) == b""
+        gone.set()
 
     for headers in ({}, {"x-begin": "1"}):
-        service = Service(hanging)
-        with proxied(service.url) as (port, door, _):
+        with passing.to(hanging) as (port, door):
             client = http.client.HTTPConnection("127.0.0.1", port, timeout=STUCK)
             client.request("POST", door + ANTHROPIC.path, b"{}", headers)
             if headers:
                 assert client.getresponse().read(5) == b"begun"
-            while not service.requests:
-                pass
+            while not passing.service.requests:
+                time.sleep(0.01)
+            assert not gone.is_set()
             client.close()
-            assert service.left.wait(STUCK)
-        service.close()
+            assert gone.wait(STUCK)
+            gone.clear()
 
 
-def test_a_reset_in_the_middle_is_a_reset_here() -> None:
+def test_a_reset_in_the_middle_is_a_reset_here(passing: Passing) -> None:
     def broken(link: socket.socket, request: Request) -> None:
         link.sendall(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nbegun\r\n")
         raise ConnectionResetError
 
-    service = Service(broken)
     with (
-        proxied(service.url) as (port, door, _),
+        passing.to(broken) as (port, door),
         pytest.raises((http.client.IncompleteRead, ConnectionError)),
     ):
         ask(port, door + ANTHROPIC.path)
-    service.close()
 
 
-def test_a_service_that_ends_the_connection_without_a_word_does_so_here() -> None:
+def test_a_service_that_ends_the_connection_without_a_word_does_so_here(passing: Passing) -> None:
     def mute(link: socket.socket, request: Request) -> None:
         raise ConnectionResetError
 
-    service = Service(mute)
     with (
-        proxied(service.url) as (port, door, _),
+        passing.to(mute) as (port, door),
         pytest.raises((http.client.RemoteDisconnected, ConnectionError)),
     ):
         ask(port, door + ANTHROPIC.path)
-    service.close()
 
 
 def test_a_service_that_is_not_there_is_a_502_that_says_so() -> None:
@@ -178,7 +184,7 @@ def test_a_service_that_is_not_there_is_a_502_that_says_so() -> None:
     assert status == 502 and b"cannot be reached" in words
 
 
-def test_a_refusal_arrives_with_its_headers() -> None:
+def test_a_refusal_arrives_with_its_headers(passing: Passing) -> None:
     def refusing(link: socket.socket, request: Request) -> None:
         link.sendall(
             f"HTTP/1.1 {request.headers['x-want']} No\r\nRetry-After: 7\r\nX-Request-Id: r\r\n"
@@ -186,9 +192,8 @@ def test_a_refusal_arrives_with_its_headers() -> None:
             "Content-Length: 2\r\n\r\n{}".encode()
         )
 
-    service = Service(refusing)
     wanted = (429, 529, 500, 400, 307)
-    with proxied(service.url) as (port, door, _):
+    with passing.to(refusing) as (port, door):
         client = http.client.HTTPConnection("127.0.0.1", port, timeout=STUCK)
         for status in wanted:
             client.request("POST", door + ANTHROPIC.path, b"{}", {"X-Want": str(status)})
@@ -196,8 +201,7 @@ def test_a_refusal_arrives_with_its_headers() -> None:
             assert (answer.status, answer.read()) == (status, b"{}")
             assert answer.headers.get_all("set-cookie") == ["a=1", "b=2"]
             assert (answer.headers["retry-after"], answer.headers["x-request-id"]) == ("7", "r")
-    assert len(service.requests) == len(wanted)  # no second try, no redirect followed
-    service.close()
+    assert len(passing.service.requests) == len(wanted)  # no second try, no redirect followed
 
 
 def packed(kind: str) -> bytes:
@@ -251,18 +255,18 @@ def test_a_body_of_fifty_megabytes_passes_and_is_read(service: Service, short_di
     assert digest == hashlib.sha256(data).hexdigest()
 
 
-def test_a_body_in_chunks_arrives_whole(service: Service) -> None:
-    with proxied(service.url) as (port, door, _):
+def test_a_body_in_chunks_arrives_whole(passing: Passing) -> None:
+    with passing.to(fine) as (port, door):
         for path in (ANTHROPIC.path, "/v1/files"):
             client = http.client.HTTPConnection("127.0.0.1", port, timeout=STUCK)
             client.request("POST", door + path, iter([b"{", b"}" * 3]), encode_chunked=True)
             assert client.getresponse().read() == b"{}"
-    assert [request.body for request in service.requests] == [b"{}}}"] * 2
+    assert [request.body for request in passing.service.requests] == [b"{}}}"] * 2
 
 
-def test_a_client_that_asks_before_it_sends_is_told_to_go_on(service: Service) -> None:
+def test_a_client_that_asks_before_it_sends_is_told_to_go_on(passing: Passing) -> None:
     with (
-        proxied(service.url) as (port, door, _),
+        passing.to(fine) as (port, door),
         socket.create_connection(("127.0.0.1", port), STUCK) as link,
     ):
         head = f"POST {door}{ANTHROPIC.path} HTTP/1.1\r\nHost: localhost:{port}\r\n"
@@ -270,40 +274,38 @@ def test_a_client_that_asks_before_it_sends_is_told_to_go_on(service: Service) -
         assert link.recv(100) == b"HTTP/1.1 100 Continue\r\n\r\n"
         link.sendall(b"{}")
         assert link.recv(15) == b"HTTP/1.1 200 OK"
-    assert "expect" not in service.requests[0].headers
+    assert "expect" not in passing.service.requests[0].headers
 
 
-def test_requests_without_a_body_are_passed_on() -> None:
+def test_requests_without_a_body_are_passed_on(passing: Passing) -> None:
     def counting(link: socket.socket, request: Request) -> None:
         link.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n")
         if not request.line.startswith("HEAD"):
             link.sendall(b"hello")
 
-    service = Service(counting)
-    with proxied(service.url) as (port, door, _):
+    with passing.to(counting) as (port, door):
         for method, body in (("GET", b"hello"), ("HEAD", b""), ("DELETE", b"hello")):
             status, headers, came = ask(port, f"{door}/v1/models", None, method=method)
             assert (status, headers["content-length"], came) == (200, "5", body)
-    assert [r.line.split()[0] for r in service.requests] == ["GET", "HEAD", "DELETE"]
-    service.close()
+    assert [r.line.split()[0] for r in passing.service.requests] == ["GET", "HEAD", "DELETE"]
 
 
-def test_a_websocket_is_turned_away_with_a_plain_word(service: Service) -> None:
+def test_a_websocket_is_turned_away_with_a_plain_word(passing: Passing) -> None:
     upgrade = {"Upgrade": "websocket", "Connection": "Upgrade"}
-    with proxied(service.url) as (port, door, _):
+    with passing.to(fine) as (port, door):
         status, _, words = ask(port, f"{door}/v1/responses", b"", upgrade, "GET")
         assert status == 426 and b"WebSocket" in words
         assert ask(port, door + ANTHROPIC.path)[0] == 200  # and it goes on
-    assert len(service.requests) == 1
+    assert len(passing.service.requests) == 1
 
 
-def test_nobody_else_is_served(service: Service) -> None:
+def test_nobody_else_is_served(passing: Passing) -> None:
     """Without the secret in the address, or by another name of this machine."""
-    with proxied(service.url) as (port, door, _):
+    with passing.to(fine) as (port, door):
         assert ask(port, ANTHROPIC.path)[0] == 404
         assert ask(port, door + ANTHROPIC.path, headers={"Host": "evil.example.org"})[0] == 403
         assert ask(port, door + ANTHROPIC.path, headers={"Host": f"localhost:{port}"})[0] == 200
-    assert len(service.requests) == 1
+    assert len(passing.service.requests) == 1
 
 
 def test_a_session_that_is_gone_or_slow_leaves_every_request_as_it_is(
