@@ -38,6 +38,10 @@ _TWINS = {
 }
 
 
+#: With one of these set Claude Code asks a cloud's service.
+_CLOUDS = ("CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY")
+
+
 def through(
     agent: str,
     program: str,
@@ -53,6 +57,7 @@ def through(
     cannot be led there.
     """
     known = {
+        "claude": _claude,
         "codex": _codex,
         "opencode": _opencode,
         "copilot": _copilot,
@@ -78,6 +83,33 @@ def variables(env: Mapping[str, str], door: Door) -> dict[str, str]:
     for name, usual in VARIABLES.items():
         found[name] = door(env.get(name) or env.get(_TWINS.get(name, "")) or usual)
     return found
+
+
+def _claude(
+    program: str, args: Sequence[str], env: Mapping[str, str], cwd: Path, door: Door
+) -> Launch:
+    """One variable, unless what wins over it says otherwise."""
+    own = Path(env.get("CLAUDE_CONFIG_DIR") or Path(env.get("HOME", "~")) / ".claude")
+    files = [own / "settings.json"]
+    files += [cwd / ".claude" / name for name in ("settings.json", "settings.local.json")]
+    set_there = {**env}
+    for file in files:
+        told = _json(file).get("env")
+        told = told if isinstance(told, dict) else {}
+        set_there |= {name: str(value) for name, value in told.items()}
+        if told.get("ANTHROPIC_BASE_URL"):
+            raise ValueError(
+                f"{file} sets ANTHROPIC_BASE_URL, which wins over the proxy's; "
+                "without --via proxy pmem reaches Claude Code by its hooks"
+            )
+    elsewhere = next((name for name in _CLOUDS if set_there.get(name)), None)
+    if elsewhere is not None:
+        raise ValueError(
+            f"with {elsewhere} Claude Code asks a service that no base URL leads elsewhere; "
+            "without --via proxy pmem reaches it by its hooks"
+        )
+    name = "ANTHROPIC_BASE_URL"
+    return Launch([program, *args], {name: door(env.get(name) or ANTHROPIC)})
 
 
 def _aider(

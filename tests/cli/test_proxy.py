@@ -191,6 +191,19 @@ def led(agent: str, home: Path, *args: str, **env: str) -> tuple[list[str], Mapp
     return list(made.argv), made.env
 
 
+def test_claude_is_led_by_its_variable_unless_something_wins_over_it(home: Path) -> None:
+    assert led("claude", home)[1] == {"ANTHROPIC_BASE_URL": "door:https://api.anthropic.com"}
+    own = led("claude", home, ANTHROPIC_BASE_URL="http://mine")[1]
+    assert own == {"ANTHROPIC_BASE_URL": "door:http://mine"}
+    with pytest.raises(ValueError, match="CLAUDE_CODE_USE_VERTEX"):
+        led("claude", home, CLAUDE_CODE_USE_VERTEX="1")
+    (home / ".claude").mkdir()
+    settings = {"env": {"ANTHROPIC_BASE_URL": "http://mine"}}
+    (home / ".claude" / "settings.json").write_text(json.dumps(settings))
+    with pytest.raises(ValueError, match=r"settings\.json sets ANTHROPIC_BASE_URL"):
+        led("claude", home)
+
+
 def test_codex_is_led_by_the_provider_it_has_chosen(home: Path) -> None:
     openai = "openai_base_url=" + json.dumps("door:https://api.openai.com/v1")
     assert led("codex", home, "exec")[0] == ["codex", "-c", openai, "exec"]
