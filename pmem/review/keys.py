@@ -163,7 +163,7 @@ def _help(browser: Browser) -> None:
 
 
 def _prompt(browser: Browser) -> None:
-    browser.view.prompts = not browser.view.prompts
+    browser.view.prompts = not browser.view.with_prompts
     browser.view.say("prompts are shown" if browser.view.prompts else "prompts are folded away")
 
 

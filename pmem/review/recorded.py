@@ -59,6 +59,7 @@ class Recorded:
         self.last = self.steps.last() or 0
         self._step: OrderedDict[int, dict[str, Any]] = OrderedDict()
         self._decided: dict[int, list[dict[str, Any]]] = {}
+        self._calls: dict[int, dict[str, Any] | None] = {}
         self._known: tuple[int, int] = (0, 0)
         self._stamps = self._sizes()
 
@@ -139,7 +140,9 @@ class Recorded:
 
     def call(self, number: int) -> dict[str, Any] | None:
         """A call of the model as it was sent and answered."""
-        return read_call(self.info.path, number)
+        if number not in self._calls:
+            self._calls = {number: read_call(self.info.path, number)}
+        return self._calls[number]
 
     def _sizes(self) -> tuple[int, int]:
         return self.steps.size, self.decisions.size

@@ -62,7 +62,7 @@ class View:
         self.detail_count = 0
         self.in_detail = False
         self.whole = False
-        self.prompts = False
+        self.prompts: bool | None = None
         self.help = False
         self.hunt: Hunt | None = None
         self.filter = ""
@@ -73,6 +73,7 @@ class View:
         self.conflict: Conflict | None = None
         self.digits = ""
         self.opened_at = time.time()
+        self._page: tuple[tuple[object, ...], list[Line]] | None = None
         self._counts: dict[tuple[str, int], tuple[int, int]] = {}
         self._told: tuple[tuple[str, int], Counter[str]] | None = None
 
@@ -164,7 +165,19 @@ class View:
             return rows.entry_page(entry, self.watch(entry), self.told()[entry.id], room)
         if self.recorded is None or not self.step:
             return [[("dim", "No step to show.")]]
-        return why.page(self.recorded, self.step, self.desk.entries, room, prompts=self.prompts)
+        return self._step_page(self.recorded, room)
+
+    def _step_page(self, recorded: Recorded, room: int) -> list[Line]:
+        """The page of the chosen step; wrapped anew only if something in it may have changed."""
+        bank = self.desk.bank_file.bank
+        key = (
+            *(recorded.info.id, self.step, room, self.with_prompts),
+            *(recorded.steps.size, recorded.decisions.size, id(bank), bank.revision),
+        )
+        if self._page is None or self._page[0] != key:
+            lines = why.page(recorded, self.step, bank.entries, room, prompts=self.with_prompts)
+            self._page = (key, lines)
+        return self._page[1]
 
     def _counted(self, info: SessionInfo) -> tuple[int, int]:
         """How often memory spoke in a session, and how often it put an action back."""
@@ -173,6 +186,11 @@ class View:
             told = list(Recorded(info).spoken())
             self._counts[key] = len(told), sum(1 for one in told if one.get("hold"))
         return self._counts[key]
+
+    @property
+    def with_prompts(self) -> bool:
+        """Whether prompts are shown: on the whole page, unless the person said otherwise."""
+        return self.whole if self.prompts is None else self.prompts
 
     # -- moving -------------------------------------------------------------------------------
 

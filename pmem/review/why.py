@@ -51,13 +51,17 @@ def page(
 ) -> list[Line]:
     """The whole page of one step, in lines of at most `room` cells.
 
-    What memory decided stands before the command and its output. `prompts` adds what a model was
-    sent and answered.
+    What memory decided stands before the command and its output; `prompts` adds, at the end, what
+    a model was sent and answered.
     """
     lines: list[Line] = []
-    for decision in sorted(recorded.decided(number), key=mark_of, reverse=True):
-        lines += [*decided(recorded, decision, number, bank, room, prompts=prompts), []]
-    return lines + done(recorded.step(number), number, room)
+    decisions = sorted(recorded.decided(number), key=mark_of, reverse=True)
+    for decision in decisions:
+        lines += [*decided(recorded, decision, number, bank, room), []]
+    lines += done(recorded.step(number), number, room)
+    for decision in decisions if prompts else ():
+        lines += prompt(recorded, decision, room)
+    return lines
 
 
 def done(step: Mapping[str, Any] | None, number: int, room: int) -> list[Line]:
@@ -102,8 +106,6 @@ def decided(
     number: int,
     bank: Mapping[str, Entry],
     room: int,
-    *,
-    prompts: bool = False,
 ) -> list[Line]:
     """One decision: what was said or not, why now, by whom, what became of it, what it cites."""
     mark = mark_of(decision)
@@ -122,8 +124,11 @@ def decided(
     if decision.get("reason"):
         rows.append(("by", _by(decision), ""))
     candidate = str(decision.get("candidate") or "")
-    if candidate and candidate != decision.get("text"):
-        rows.append(("candidate", candidate, "note"))
+    if candidate:
+        same = candidate == decision.get("text")
+        rows.append(
+            ("candidate", "as it was said" if same else candidate, "dim" if same else "note")
+        )
     if mark >= Mark.SPOKE:
         held = "; the action was put back, once" if decision.get("hold") else ""
         rows.append(("verdict", f"the guard let it pass{held}", "ok"))
@@ -141,7 +146,7 @@ def decided(
         lines += _cited(entry, bank, room)
     if mark >= Mark.SPOKE and not cites:
         lines.append([("", "  "), ("dim", "cites      nothing that was recorded")])
-    return lines + (_prompts(recorded, decision, room) if prompts else [])
+    return lines
 
 
 def _by(decision: Mapping[str, Any]) -> str:
@@ -149,7 +154,7 @@ def _by(decision: Mapping[str, Any]) -> str:
     model = decision.get("model")
     if isinstance(model, Mapping):
         calls = ", ".join(str(n) for n in model.get("calls") or ())
-        return f"the model {model.get('name', '')}, call {calls or '-'} (p shows its prompt)"
+        return f"the model {model.get('name', '')}, call {calls or '-'} (its prompt: Enter, or p)"
     if reason.startswith("watch:"):
         return f"the watch of {reason.removeprefix('watch:')}; no model was asked"
     return f"the rule {reason}; no model was asked, so there is no prompt"
@@ -221,12 +226,10 @@ def _facts(snapshot: Mapping[str, Any]) -> Line:
     return found
 
 
-def _prompts(recorded: Recorded, decision: Mapping[str, Any], room: int) -> list[Line]:
+def prompt(recorded: Recorded, decision: Mapping[str, Any], room: int) -> list[Line]:
     """What a model was sent, and what it answered, as it is kept."""
     model = decision.get("model")
     calls: Sequence[Any] = model.get("calls") or () if isinstance(model, Mapping) else ()
-    if not calls:
-        return [[], [("head", "PROMPT  "), ("dim", "no model was asked")]]
     lines: list[Line] = []
     for number in calls:
         record = recorded.call(int(number))

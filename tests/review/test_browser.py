@@ -48,9 +48,9 @@ def test_a_person_s_way_through_it(terminal: Start, project: Project, columns, r
         "as it was then",
     ):
         assert words in re.sub(r"\s+", " ", shown), words
-    screen.keys("p")
+    screen.keys("G")
     screen.until("You are the memory agent.")
-    screen.keys("p", "q", "[")
+    screen.keys("q", "[")
     screen.until("■ HELD")
     # Only what failed, then all again.
     screen.keys("f", "f")
