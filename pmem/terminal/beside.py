@@ -65,6 +65,8 @@ class Beside:
 
 def fit_pane(text: str, env: Mapping[str, str]) -> bool:
     """Give the pane of this process, if it is one of ours, the rows that `text` needs."""
+    import subprocess
+
     pane = env.get("TMUX_PANE", "")
     if not env.get(OURS) or not pane:
         return False
