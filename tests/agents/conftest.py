@@ -7,7 +7,6 @@ beside the checkout. Where either is missing, the tests that need it are skipped
 from __future__ import annotations
 
 import importlib.util
-import json
 import shutil
 import tempfile
 import time
@@ -17,25 +16,10 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from real_agents import (
-    CACHE,
-    FAKELLM,
-    MAKEFILE,
-    Bench,
-    Ear,
-    Model,
-    Reply,
-    Screen,
-    nothing,
-    npm_installed,
-)
+from benches import MakeBench, maker
+from real_agents import CACHE, FAKELLM, Bench, Ear, Model, Reply, Screen, nothing
 
 from pmem.agents.protocol import AgentAdapter
-
-CLAUDE_VERSION = "2.1.332"
-CODEX_VERSION = "0.171.0"
-GEMINI_VERSION = "0.61.0"
-KEY = "sk-ant-api03-dummy-dummy-dummy-dummy-dummy-0000"
 
 
 @pytest.fixture(scope="session")
@@ -101,8 +85,14 @@ def screen(short_dir: Path) -> Iterator[Callable[..., Screen]]:
         pytest.skip("tmux is missing")
     open_ones: list[Screen] = []
 
-    def start(bench: Bench, argv: Sequence[str], extra: Mapping[str, str] | None = None) -> Screen:
-        open_ones.append(Screen(short_dir / f"t{len(open_ones)}", bench, argv, extra or {}))
+    def start(
+        bench: Bench,
+        argv: Sequence[str],
+        extra: Mapping[str, str] | None = None,
+        in_tmux: bool = False,
+    ) -> Screen:
+        socket = short_dir / f"t{len(open_ones)}"
+        open_ones.append(Screen(socket, bench, argv, extra or {}, in_tmux))
         return open_ones[-1]
 
     yield start
@@ -110,118 +100,19 @@ def screen(short_dir: Path) -> Iterator[Callable[..., Screen]]:
         one.close()
 
 
-@pytest.fixture(scope="session")
-def claude_program() -> Path:
-    """The pinned Claude Code."""
-    return npm_installed("@anthropic-ai/claude-code", CLAUDE_VERSION, "claude")
+@pytest.fixture
+def claude(outside: Path) -> MakeBench:
+    """Makes benches of Claude Code."""
+    return maker("claude", outside)
 
 
 @pytest.fixture
-def claude(claude_program: Path, outside: Path) -> Callable[..., Bench]:
-    """A Claude Code of its own, talking to this model server, in a project that fails to build."""
-
-    def bench(model: Model, name: str = "a") -> Bench:
-        home, project = outside / name / "home", outside / name / "project"
-        home.mkdir(parents=True)
-        project.mkdir()
-        (project / "Makefile").write_text(MAKEFILE)
-        known = {
-            "hasCompletedOnboarding": True,
-            "customApiKeyResponses": {"approved": [KEY[-20:]], "rejected": []},
-            "projects": {str(project): {"hasTrustDialogAccepted": True}},
-        }
-        (home / ".claude.json").write_text(json.dumps(known))
-        env = {
-            "HOME": str(home),
-            "PATH": f"{claude_program.parent}:/usr/local/bin:/usr/bin:/bin",
-            "SHELL": "/bin/bash",
-            "TERM": "xterm-256color",
-            "LANG": "C.UTF-8",
-            "ANTHROPIC_BASE_URL": model.url,
-            "ANTHROPIC_API_KEY": KEY,
-            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
-            "DISABLE_AUTOUPDATER": "1",
-        }
-        return Bench(home, project, claude_program, env)
-
-    return bench
-
-
-@pytest.fixture(scope="session")
-def codex_program() -> Path:
-    """The pinned Codex CLI."""
-    return npm_installed("@openai/codex", CODEX_VERSION, "codex")
+def codex(outside: Path) -> MakeBench:
+    """Makes benches of Codex CLI."""
+    return maker("codex", outside)
 
 
 @pytest.fixture
-def codex(codex_program: Path, outside: Path) -> Callable[..., Bench]:
-    """A Codex CLI of its own, talking to this model server, in a project that fails to build."""
-
-    def bench(model: Model, name: str = "a") -> Bench:
-        home, project = outside / name / "home", outside / name / "project"
-        (home / ".codex").mkdir(parents=True)
-        project.mkdir()
-        (project / "Makefile").write_text(MAKEFILE)
-        config = f"""\
-model_provider = "scripted"
-[model_providers.scripted]
-name = "scripted"
-base_url = "{model.url}/v1"
-env_key = "SCRIPTED_KEY"
-wire_api = "responses"
-[features]
-plugins = false
-[projects."{project}"]
-trust_level = "trusted"
-"""
-        (home / ".codex" / "config.toml").write_text(config)
-        env = {
-            "HOME": str(home),
-            "PATH": f"{codex_program.parent}:/usr/local/bin:/usr/bin:/bin",
-            "SHELL": "/bin/bash",
-            "TERM": "xterm-256color",
-            "LANG": "C.UTF-8",
-            "SCRIPTED_KEY": "none",
-        }
-        return Bench(home, project, codex_program, env)
-
-    return bench
-
-
-@pytest.fixture(scope="session")
-def gemini_program() -> Path:
-    """The pinned Gemini CLI."""
-    return npm_installed("@google/gemini-cli", GEMINI_VERSION, "gemini")
-
-
-@pytest.fixture
-def gemini(gemini_program: Path, outside: Path) -> Callable[..., Bench]:
-    """A Gemini CLI of its own, talking to this model server, in a project that fails to build."""
-
-    def bench(model: Model, name: str = "a") -> Bench:
-        home, project = outside / name / "home", outside / name / "project"
-        (home / ".gemini").mkdir(parents=True)
-        project.mkdir()
-        (project / "Makefile").write_text(MAKEFILE)
-        settings = {
-            "security": {"auth": {"selectedType": "gemini-api-key"}},
-            "general": {"enableAutoUpdate": False, "enableAutoUpdateNotification": False},
-            "privacy": {"usageStatisticsEnabled": False},
-            "ui": {"theme": "Default", "hideTips": True},
-        }
-        (home / ".gemini" / "settings.json").write_text(json.dumps(settings))
-        trusted = {str(project): "TRUST_FOLDER"}
-        (home / ".gemini" / "trustedFolders.json").write_text(json.dumps(trusted))
-        env = {
-            "HOME": str(home),
-            "PATH": f"{gemini_program.parent}:/usr/local/bin:/usr/bin:/bin",
-            "SHELL": "/bin/bash",
-            "TERM": "xterm-256color",
-            "COLORTERM": "truecolor",
-            "LANG": "C.UTF-8",
-            "GOOGLE_GEMINI_BASE_URL": model.url,
-            "GEMINI_API_KEY": "none",
-        }
-        return Bench(home, project, gemini_program, env)
-
-    return bench
+def gemini(outside: Path) -> MakeBench:
+    """Makes benches of Gemini CLI."""
+    return maker("gemini", outside)

@@ -9,6 +9,7 @@ import shlex
 import shutil
 import socket
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -40,24 +41,43 @@ build:
 Reply = Callable[[Event], Answer]
 
 
-def npm_installed(package: str, version: str, binary: str) -> Path:
-    """The binary of this very version, installed into the cache if it is not there yet."""
-    place = CACHE / f"{package.rpartition('/')[2]}-{version}"
-    program = place / "node_modules" / ".bin" / binary
+def npm_installed(package: str, version: str, binary: str, place: Path | None = None) -> Path:
+    """The binary of this very version, installed into the cache if it is not there yet.
+
+    `binary` is "" for a package without one, which is installed into `place`.
+    """
+    place = place or CACHE / f"{package.rpartition('/')[2]}-{version}"
+    program = place / "node_modules" / (f".bin/{binary}" if binary else package)
     if not program.exists():
         npm = shutil.which("npm")
         if npm is None:
             pytest.skip(f"npm is missing, and {package} {version} is not in {CACHE}")
         place.mkdir(parents=True, exist_ok=True)
-        command = [npm, "install", "--no-audit", "--no-fund", "--prefix", str(place)]
+        options = ["--save-exact", "--no-audit", "--no-fund", "--prefix", str(place)]
         done = subprocess.run(
-            [*command, f"{package}@{version}"],
+            [npm, "install", *options, f"{package}@{version}"],
             capture_output=True,
             text=True,
             env={**os.environ, "HOME": str(REAL_HOME)},
         )
         if done.returncode != 0 or not program.exists():
             pytest.skip(f"{package} {version} cannot be installed: {done.stderr[-300:]}")
+    return program
+
+
+def venv_installed(package: str, version: str, binary: str) -> Path:
+    """A program of a Python package, in a virtual environment of its own in the cache."""
+    place = CACHE / f"{package}-{version}"
+    program = place / "bin" / binary
+    if not program.exists():
+        commands: Sequence[Sequence[str]] = (
+            (sys.executable, "-m", "venv", str(place)),
+            (str(place / "bin" / "python"), "-m", "pip", "install", "-q", f"{package}=={version}"),
+        )
+        for command in commands:
+            done = subprocess.run(command, capture_output=True, text=True)
+            if done.returncode != 0:
+                pytest.skip(f"{package} {version} cannot be installed: {done.stderr[-300:]}")
     return program
 
 
@@ -174,43 +194,75 @@ class Ear:
 
 
 class Screen:
-    """One program in a tmux of its own: keys in, the visible screen out."""
+    """One program in a tmux of its own: keys in, the visible screen out.
+
+    With `in_tmux` it can tell that it runs there, and open panes.
+    """
 
     def __init__(
-        self, socket_path: Path, bench: Bench, argv: Sequence[str], extra: Mapping[str, str]
+        self,
+        socket_path: Path,
+        bench: Bench,
+        argv: Sequence[str],
+        extra: Mapping[str, str],
+        in_tmux: bool = False,
     ) -> None:
         self._tmux = ["tmux", "-S", str(socket_path), "-f", "/dev/null"]
         env = {**bench.env, **extra}
-        words = ["env", "-i", *(f"{name}={value}" for name, value in env.items()), *argv]
+        here = 'TMUX="$TMUX" TMUX_PANE="$TMUX_PANE" ' * in_tmux
+        words = [*(f"{name}={value}" for name, value in env.items()), *argv]
         self._run(
             *("new-session", "-d", "-x", "110", "-y", "45", "-c", str(bench.project)),
-            f"{shlex.join(map(str, words))}; echo EXIT=$?; exec sleep {STUCK}",
+            f"env -i {here}{shlex.join(map(str, words))}; echo EXIT=$?; exec sleep {STUCK}",
         )
+        self._panes = "list-panes", "-F"
+
+    @property
+    def pid(self) -> int:
+        """The process of the program's pane: the shell that runs it."""
+        return int(self._run(*self._panes, "#{pane_pid}").split()[0])
+
+    @property
+    def panes(self) -> int:
+        """How many panes there are."""
+        return len(self._run(*self._panes, "#{pane_id}").split())
 
     def keys(self, *keys: str) -> None:
         """Press keys, in tmux's names."""
-        self._run("send-keys", *keys)
+        self._run("send-keys", "-t", ":.0", *keys)
 
     def enter(self, text: str) -> None:
         """Type text, and press Enter once it stands on the screen."""
-        self._run("send-keys", "-l", text)
+        self._run("send-keys", "-t", ":.0", "-l", text)
         self.wait(text)
         time.sleep(0.3)  # Enter in the same burst would count as pasted
         self.keys("Enter")
 
-    def text(self) -> str:
+    def text(self, pane: int = 0) -> str:
         """The screen with its scrollback."""
-        return self._run("capture-pane", "-p", "-S", "-500").replace("\xa0", " ")
+        shown = self._run("capture-pane", "-p", "-S", "-500", "-t", f":.{pane}")
+        return shown.replace("\xa0", " ")
 
-    def wait(self, *wanted: str) -> str:
-        """The screen as soon as it shows all of these; fails with the screen if it never does."""
+    def wait(self, *wanted: str, pane: int = 0, flat: bool = False) -> str:
+        """The screen as soon as it shows all of these; fails with the screen if it never does.
+
+        With `flat` it is taken as one line with single spaces.
+        """
         end = time.monotonic() + STUCK
         while True:
-            screen = self.text()
-            if all(word in screen for word in wanted):
+            screen = self.text(pane)
+            seen = " ".join(screen.split()) if flat else screen
+            if all(word in seen for word in wanted):
                 return screen
             if time.monotonic() > end:
                 raise AssertionError(f"never saw {wanted}:\n{screen}")
+            time.sleep(0.1)
+
+    def wait_panes(self, number: int) -> None:
+        """Until there are so many panes; fails if there never are."""
+        end = time.monotonic() + STUCK
+        while self.panes != number:
+            assert time.monotonic() < end, f"{self.panes} panes"
             time.sleep(0.1)
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""`pmem AGENT`, whole: the real agent CLI, the session process, the rules, the bank."""
+"""`pmem AGENT`, whole: the real agent CLIs, the session process, the rules, the bank."""
 
 from __future__ import annotations
 
@@ -8,66 +8,22 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
+from agent_table import AGENTS, Agent
+from benches import MakeBench, maker
 from real_agents import STUCK, Bench, Model, Screen
-from whole_runs import INSISTING, PMEM, SCRIPT, attempts, counts, left
+from whole_runs import BUILDS, PMEM, attempts, counts, left, place, steps
 
 pytestmark = pytest.mark.slow
 
 StartModel = Callable[[Sequence[Any]], Model]
+BUILD = {"shell": "make build"}
 
 
-@dataclass(frozen=True)
-class Agent:
-    """How an agent is asked to work without a terminal, and on its screen.
-
-    `ready` is what its screen shows when it takes a prompt, `seen` how a banner looks there,
-    `leave` what ends it.
-    """
-
-    name: str
-    headless: tuple[str, ...]
-    on_screen: tuple[str, ...]
-    ready: str
-    seen: str
-    leave: str
-
-    def bare(self, bench: Bench) -> tuple[str, ...]:
-        """The command line without pmem."""
-        return (str(bench.program), *self.headless)
-
-
-CLAUDE = Agent(
-    "claude",
-    ("-p", "build it", "--allowedTools", "Bash"),
-    ("--permission-mode", "default", "--allowedTools", "Bash(make:*)", "Bash(cat:*)"),
-    "? for shortcuts",
-    "says: [MEMORY REMINDER] `make build` failed twice alike",
-    "/exit",
-)
-UNBOUND = "--dangerously-bypass-approvals-and-sandbox"
-CODEX = Agent(
-    "codex",
-    ("exec", "--skip-git-repo-check", UNBOUND, "build it"),
-    (UNBOUND,),
-    "Ask Codex to do anything",
-    "[MEMORY REMINDER] `make build` failed twice alike",
-    "/quit",
-)
-GEMINI = Agent(
-    "gemini",
-    ("-m", "gemini-2.5-pro", "--yolo", "-p", "build it"),
-    ("-m", "gemini-2.5-pro", "--yolo"),
-    "Type your message",
-    "[MEMORY REMINDER] make build failed twice alike",  # it shows Markdown
-    "/quit",
-)
-
-
-@pytest.fixture(params=[CLAUDE, CODEX, GEMINI], ids=lambda agent: agent.name)
+@pytest.fixture(params=AGENTS, ids=lambda agent: agent.name)
 def agent(request: pytest.FixtureRequest) -> Agent:
     """Each agent in turn."""
     chosen: Agent = request.param
@@ -75,131 +31,146 @@ def agent(request: pytest.FixtureRequest) -> Agent:
 
 
 @pytest.fixture
-def bench(agent: Agent, request: pytest.FixtureRequest) -> Callable[..., Bench]:
-    """Makes a bench of this agent."""
-    maker: Callable[..., Bench] = request.getfixturevalue(agent.name)
-    return maker
+def bench(agent: Agent, outside: Path) -> MakeBench:
+    """Makes benches of this agent."""
+    return maker(agent.name, outside)
 
 
-def test_the_third_identical_build_is_put_back_with_the_reminder_once(
-    agent: Agent, bench: Callable[..., Bench], model: StartModel
+def own(bench: Bench) -> int:
+    """How often the user's own hook ran."""
+    log = bench.home / "own"
+    return log.read_text().count("own") if log.exists() else 0
+
+
+def test_the_third_identical_build_is_put_back_once_and_nothing_else_changes(
+    agent: Agent, bench: MakeBench, model: StartModel
 ) -> None:
-    bare = bench(model(SCRIPT), "bare")
-    without = bare.run(agent.bare(bare))
-    played = model(SCRIPT)
+    script = agent.play(*BUILDS, BUILD)
+    bare, played = bench(model(script), "bare"), model(script)
+    without = bare.run([str(bare.program), *agent.own(bare), *agent.headless])
     remembering = bench(played, "pmem")
-    done = remembering.run([*PMEM, agent.name, *agent.headless])
-    assert (done.returncode, done.stdout) == (without.returncode, without.stdout)
-    assert counts(played) == [0, 0, 0, 0, 1]
-    entry = attempts(remembering)
-    assert (entry["attempts"], entry["exit_code"], entry["outcome"]) == (2, 2, "failed")
-    assert "db.h: No such file or directory" in entry["output"]
+    done = remembering.run([*PMEM, agent.name, *agent.own(remembering), *agent.headless])
+    assert done.returncode == without.returncode == 0, done.stderr
+    if agent.name != "mini":  # it shows what its model is told
+        assert done.stdout == without.stdout
+    assert "It does not build." in done.stdout
+    assert counts(played) == [0, 0, 0, 0, 1, 1]
+    assert place(played.requests()[4]).startswith("result")
+    assert place(played.requests()[-1]).endswith(("result", "step004a"))
+    build = attempts(remembering)
+    assert (build["attempts"], build["exit_code"], build["outcome"]) == (3, 2, "failed")
+    assert "db.h: No such file or directory" in build["output"]
+    ran = [(s["action"], s["exit_code"]) for s in steps(remembering) if s["kind"] == "command"]
+    assert ran[:4] == [("make build", 2), ("make build", 2), ("cat Makefile", 0), ("make build", 2)]
+    assert left(remembering) == left(bare)
+    assert own(remembering) == own(bare) - agent.told_alone
 
 
 def test_without_holds_the_reminder_comes_with_the_builds_result(
-    agent: Agent, bench: Callable[..., Bench], model: StartModel
+    agent: Agent, bench: MakeBench, model: StartModel
 ) -> None:
-    played = model(SCRIPT)
+    played = model(agent.play(*BUILDS, {"shell": "echo on"}))
     remembering = bench(played)
-    done = remembering.run([*PMEM, "run", "--hold", "never", agent.name, *agent.headless])
+    words = [agent.name, *agent.own(remembering), *agent.headless]
+    done = remembering.run([*PMEM, "run", "--hold", "never", *words])
+    assert own(remembering) == (0 if agent.name == "mini" else 5)
     assert "It does not build." in done.stdout
-    assert counts(played) == [0, 0, 0, 0, 1]
-    assert attempts(remembering)["attempts"] == 3
-
-
-def test_put_back_once_the_same_build_goes_through(
-    agent: Agent, bench: Callable[..., Bench], model: StartModel
-) -> None:
-    played = model(INSISTING)
-    remembering = bench(played)
-    remembering.run([*PMEM, agent.name, *agent.headless])
-    assert counts(played) == [0, 0, 0, 0, 1, 1]
+    assert counts(played) == [0, 0, 0, 0, 1, int(agent.stays)]
+    assert place(played.requests()[4]).startswith(agent.beside)
     assert attempts(remembering)["attempts"] == 3
 
 
 def test_after_a_change_the_build_is_not_put_back(
-    agent: Agent, bench: Callable[..., Bench], model: StartModel
+    agent: Agent, bench: MakeBench, model: StartModel
 ) -> None:
-    played = model([*SCRIPT[:2], {"shell": "touch db.h"}, *SCRIPT[3:]])
+    played = model(agent.play(*BUILDS[:2], {"shell": "touch db.h"}, BUILD))
     remembering = bench(played)
     remembering.run([*PMEM, agent.name, *agent.headless])
     assert counts(played)[:4] == [0, 0, 0, 0]
     assert attempts(remembering)["attempts"] == 3
 
 
-def test_the_same_files_are_left_behind_as_without_pmem(
-    agent: Agent, bench: Callable[..., Bench], model: StartModel
-) -> None:
-    bare, remembering = bench(model(SCRIPT), "bare"), bench(model(SCRIPT), "pmem")
-    bare.run(agent.bare(bare))
-    remembering.run([*PMEM, agent.name, *agent.headless])
-    # Codex may end before its databases are tidied up, with pmem or without.
-    tidied = ("-wal", "-shm")
-    names = [{n for n in left(one) if not n.endswith(tidied)} for one in (remembering, bare)]
-    assert names[0] == names[1]
+def working(shown: Screen, agent: Agent) -> None:
+    """Ask the agent on its screen to work."""
+    if agent.ready:
+        shown.wait(agent.ready)
+        time.sleep(2)  # what is typed at once, some take before their hooks are up
+        shown.enter("build it")
 
 
-def test_with_its_session_process_killed_the_agent_goes_on(
-    agent: Agent, bench: Callable[..., Bench], model: StartModel
+def leave(shown: Screen, agent: Agent) -> str:
+    """End the agent on its screen; the screen after that."""
+    if agent.leave.startswith("/"):
+        shown.enter(agent.leave)
+    else:
+        shown.keys(agent.leave)
+    return shown.wait("EXIT=0")
+
+
+def test_on_its_screen_or_in_a_pane_beside_it_the_banner_is_seen(
+    agent: Agent, bench: MakeBench, model: StartModel, screen: Callable[..., Screen]
 ) -> None:
-    played = model([{"shell": "touch here; sleep 2"}, *SCRIPT])
+    played = model(agent.play(*BUILDS))
     remembering = bench(played)
-    with subprocess.Popen(
-        [*PMEM, agent.name, *agent.headless],
-        cwd=remembering.project,
-        env=remembering.env,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as pmem:
-        end = time.monotonic() + STUCK
-        while not (remembering.project / "here").exists():
-            assert time.monotonic() < end
-            time.sleep(0.05)
-        (session,) = session_processes(pmem.pid)
-        os.kill(session, signal.SIGKILL)
-        out, err = pmem.communicate(timeout=STUCK)
-    assert pmem.returncode == 0
-    assert "It does not build." in out
-    assert "Traceback" not in err and "hook error" not in err.lower()
+    held = () if agent.seen else ("--hold", "never")  # what is put back, each shows as an error
+    words = [*PMEM, "run", *held, agent.name, *agent.on_screen]
+    shown = screen(remembering, words, in_tmux=True)
+    working(shown, agent)
+    if agent.seen:
+        shown.wait(agent.seen, flat=True)
+    shown.wait("It does not build.")
+    if not agent.seen:
+        shown.wait_panes(2)
+        shown.wait("[MEMORY REMINDER]", "`make build` failed twice alike", "make-build", pane=1)
+        assert "MEMORY REMINDER" not in shown.text()
+    assert shown.panes == (1 if agent.seen else 2)
+    assert ".pmem/bank.toml" in leave(shown, agent)
+    shown.wait_panes(1)
+    assert counts(played)[-1] == 1
+    build = attempts(remembering)
+    assert (build["attempts"], build["exit_code"]) == (2 if agent.seen else 3, 2)
+
+
+def test_with_its_session_process_killed_the_agent_goes_on_and_its_screen_says_nothing(
+    agent: Agent, bench: MakeBench, model: StartModel, screen: Callable[..., Screen]
+) -> None:
+    played = model(agent.play({"shell": "touch here; make build; sleep 2"}, *BUILDS))
+    remembering = bench(played)
+    tools = () if agent.name != "claude" else ("Bash(touch:*)", "Bash(sleep:*)")
+    shown = screen(remembering, [*PMEM, "run", agent.name, *agent.on_screen, *tools])
+    working(shown, agent)
+    end = time.monotonic() + STUCK
+    while not (remembering.project / "here").exists():
+        assert time.monotonic() < end, shown.text()
+        time.sleep(0.05)
+    (session,) = session_processes(shown.pid)
+    os.kill(session, signal.SIGKILL)
+    seen = shown.wait("It does not build.")
+    for word in ("MEMORY", "Traceback", "pmem/hook", "hook error", "PMEM_SOCK"):
+        assert word not in seen
+    assert "memory ended before its time" in leave(shown, agent)
     assert set(counts(played)) == {0}
 
 
-def session_processes(parent: int) -> list[int]:
-    """The children of a pmem that are pmem themselves."""
+def session_processes(shell: int) -> list[int]:
+    """The session processes of the pmem that a shell runs."""
     listed = subprocess.run(["ps", "-A", "-o", "pid=,ppid=,args="], capture_output=True, text=True)
     rows = [line.split(None, 2) for line in listed.stdout.splitlines()]
-    return [int(pid) for pid, ppid, args in rows if int(ppid) == parent and "-m pmem" in args]
-
-
-def test_on_its_screen_the_banner_is_seen(
-    agent: Agent, bench: Callable[..., Bench], model: StartModel, screen: Callable[..., Screen]
-) -> None:
-    played = model(SCRIPT)
-    shown = screen(bench(played), [*PMEM, agent.name, *agent.on_screen])
-    shown.wait(agent.ready)
-    time.sleep(2)  # what is typed at once, some take before their hooks are up
-    shown.enter("build it")
-    seen = shown.wait("It does not build.")
-    assert agent.seen in " ".join(seen.split()), seen
-    assert "make-build (steps 2, 3)" in seen
-    assert counts(played)[-1] == 1
-    shown.enter(agent.leave)
-    assert ".pmem/bank.toml" in shown.wait("EXIT=0")
+    (pmem,) = [int(pid) for pid, parent, args in rows if int(parent) == shell and "-m pmem" in args]
+    return [int(p) for p, parent, args in rows if int(parent) == pmem and "-m pmem" in args]
 
 
 def test_a_stream_of_json_from_claude_begins_and_ends_as_without_pmem(
-    claude: Callable[..., Bench], model: StartModel
+    claude: MakeBench, model: StartModel
 ) -> None:
-    script = [{"shell": "make build"}, {"text": "It does not build."}]
-    stream = ("--output-format", "stream-json", "--verbose")
+    script = [BUILD, {"text": "It does not build."}]
+    stream = ("-p", "build it", "--allowedTools", "Bash", "--output-format", "stream-json")
     bare, remembering = claude(model(script), "bare"), claude(model(script), "pmem")
     kinds = [
         [(row["type"], row.get("subtype")) for row in map(json.loads, out.splitlines())]
         for out in (
-            bare.run([*CLAUDE.bare(bare), *stream]).stdout,
-            remembering.run([*PMEM, "claude", *CLAUDE.headless, *stream]).stdout,
+            bare.run([str(bare.program), *stream, "--verbose"]).stdout,
+            remembering.run([*PMEM, "claude", *stream, "--verbose"]).stdout,
         )
     ]
     assert kinds[0] == kinds[1]

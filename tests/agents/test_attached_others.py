@@ -10,8 +10,8 @@ import time
 from pathlib import Path
 
 import pytest
+from benches import node_directory
 from real_agents import STUCK, npm_installed
-from whole_runs import node_directory
 
 from pmem.agents.play_model import FINISHED, PlayModel
 from pmem.agents.trial import TRIALS

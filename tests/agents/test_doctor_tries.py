@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from benches import node_directory
 from real_agents import npm_installed
-from whole_runs import node_directory
 
 from pmem.agents.trial import TRIALS
 
