@@ -8,14 +8,12 @@ import os
 import select
 import struct
 import termios
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 Attributes = list[Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Size:
+class Size(NamedTuple):
     """Rows and columns in cells, and the same in pixels where the terminal tells them."""
 
     rows: int = 24
