@@ -21,15 +21,20 @@ if TYPE_CHECKING:
 Examples:
   pmem bank check
   pmem bank check --prune    forget what is stale
+  pmem bank check --secrets  keys and passwords that stand in the bank or in session logs
 
 Stale is an entry whose cited file has changed or is gone, and one that a later success
-contradicts. It is cited in no reminder as long as it is stale. Ends 1 if something is broken.""",
+contradicts. It is cited in no reminder as long as it is stale. Ends 1 if something is broken,
+or a secret is found.""",
 )
 @click.option("--prune", is_flag=True, help="Forget what is stale.")
+@click.option("--secrets", is_flag=True, help="Look for secrets too, in the session logs as well.")
 @json_option
 @directory_option
 @click.pass_obj
-def check(environment: Environment, prune: bool, as_json: bool, directory: str | None) -> int:
+def check(
+    environment: Environment, prune: bool, secrets: bool, as_json: bool, directory: str | None
+) -> int:
     """Look the bank over: entries and watches that cannot be used, facts that are stale."""
     from pmem.cli.tables import write_json
     from pmem.cli.words import count
@@ -37,6 +42,8 @@ def check(environment: Environment, prune: bool, as_json: bool, directory: str |
     project = project_of(environment, directory)
     problems, readable = broken(project)
     stale = found_stale(environment, directory, prune=prune) if readable else {}
+    if secrets:
+        problems += found_secrets(environment, project)
     if as_json:
         write_json(environment, {"problems": problems, "stale": stale, "pruned": prune})
         return Exit.MISSING if problems else Exit.OK
@@ -52,6 +59,20 @@ def check(environment: Environment, prune: bool, as_json: bool, directory: str |
     if not problems and not stale:
         environment.say("all is well")
     return Exit.MISSING if problems else Exit.OK
+
+
+def found_secrets(environment: Environment, project: Project) -> list[str]:
+    """Each secret in the project's files, where it stands and as it may be shown."""
+    from pmem.cli.words import shown
+    from pmem.core.redact import redactor
+    from pmem.store.secrets import found
+    from pmem.store.settings import load_settings
+
+    redacted = redactor(load_settings(project, environment.env).secrets)
+    return [
+        f"{shown(one.path, environment.cwd)}{f':{one.line}' if one.line else ''}: {one.shown}"
+        for one in found(project, redacted)
+    ]
 
 
 def broken(project: Project) -> tuple[list[str], bool]:
