@@ -42,7 +42,8 @@ def to_event(message: dict[str, Any]) -> Event | None:
     gate never ran and counts as refused.
     """
     kind = message.get("type")
-    private = bool(message.get("private"))
+    # A leading blank keeps a line out here, whatever the shell's history does with it.
+    private = bool(message.get("private")) or str(message.get("command", ""))[:1].isspace()
     if kind == "entered" and not private:
         return Proposed(Action("command", str(message["command"]), cwd=message.get("cwd")))
     if kind == "finished":
