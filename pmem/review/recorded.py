@@ -18,6 +18,8 @@ from pmem.store.sessions import SessionInfo, session_info
 KEPT = 2000
 #: How much of a file is looked through between two looks at the keyboard, in bytes.
 CHUNK = 1 << 22
+#: Calls of a model kept once they were read.
+MAX_CALLS = 8
 
 _NUMBER = re.compile(rb'^\{"(?:step|before_step)":\s*(\d+)')
 _FAILED = re.compile(rb'"exit_code": ?-?[1-9]|"is_error": ?true')
@@ -141,7 +143,9 @@ class Recorded:
     def call(self, number: int) -> dict[str, Any] | None:
         """A call of the model as it was sent and answered."""
         if number not in self._calls:
-            self._calls = {number: read_call(self.info.path, number)}
+            if len(self._calls) > MAX_CALLS:
+                self._calls.clear()
+            self._calls[number] = read_call(self.info.path, number)
         return self._calls[number]
 
     def _sizes(self) -> tuple[int, int]:

@@ -258,21 +258,24 @@ class View:
             self.choose(0)
 
     def seek(self, text: str, *, back: bool = False) -> None:
-        """The next step that holds a text, from the chosen one on."""
+        """The next step that holds a text, from the chosen one on and round the end."""
         self.sought = text or self.sought
         if self.recorded is None or not self.sought:
             return
         word = self.sought.casefold()
         records = self.recorded.steps
         if back:
-            found = records.backward(records.find(self.step))
+            ways = (records.backward(records.find(self.step)), records.backward(records.size))
         else:
-            found = records.forward(records.find(self.step + 1))
-        for _, record in found:
-            if word in f"{record.get('action')}\n{record.get('observation')}".casefold():
-                self.go_to(record["step"])
-                return
-        self.say(f"{self.sought} stands in no step {'before' if back else 'after'}", trouble=True)
+            ways = (records.forward(records.find(self.step + 1)), records.forward(0))
+        for again, found in enumerate(ways):
+            for _, record in found:
+                if word in f"{record.get('action')}\n{record.get('observation')}".casefold():
+                    self.go_to(record["step"])
+                    if again:
+                        self.say(f"{self.sought}: from the {'end' if back else 'beginning'} again")
+                    return
+        self.say(f"{self.sought} stands in no step", trouble=True)
 
     def say(self, message: str, *, trouble: bool = False) -> None:
         """A word on the last line, until the next key."""

@@ -124,6 +124,24 @@ def test_a_step_is_reached_by_its_number(terminal: Start) -> None:
     screen.until("● SPOKE")
 
 
+def test_a_text_is_found_round_the_end(terminal: Start) -> None:
+    screen = terminal(80, 24, "review")
+    screen.until("❯  60")
+    screen.keys("/")
+    screen.type("NPM RUN build")
+    screen.keys("Enter")
+    screen.until("❯  14")
+    screen.until("from the beginning again")
+    screen.keys("n")
+    screen.until("❯  42")
+    screen.keys("N", "N")
+    screen.until("from the end again")
+    screen.keys("/")
+    screen.type("nowhere at all")
+    screen.keys("Enter")
+    screen.until("nowhere at all stands in no step")
+
+
 def test_what_is_pinned_and_deleted_can_be_had_back(terminal: Start, project: Project) -> None:
     screen = terminal(80, 24, "review")
     screen.until("❯  60")
