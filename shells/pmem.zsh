@@ -137,7 +137,7 @@ __pmem_begin() {
     local code=$?
     emulate -L zsh
     precmd_functions=(${(@)precmd_functions:#__pmem_begin})
-    source $__pmem_shells/init.zsh
+    (( $+functions[pmem] )) || source $__pmem_shells/init.zsh
     if [[ -n $__pmem_back ]]; then # what `pmem on` hands over
         source $__pmem_back/state 2>/dev/null
         command rm -f -- $__pmem_back/state

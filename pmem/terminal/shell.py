@@ -105,7 +105,7 @@ def _bash(
         f"__pmem_program=({shlex.join(_program())})",
         f"__pmem_agents=({shlex.join(agents)})",
         f"command rm -f -- {_quote(rc)}",
-        f". {_quote(shells_dir() / 'init.bash')}",
+        f"declare -F pmem >/dev/null || . {_quote(shells_dir() / 'init.bash')}",
         f". {_quote(shells_dir() / 'pmem.bash')}",
     ]
     _write_private(rc, "\n".join(lines) + "\n")
@@ -159,7 +159,7 @@ def _fish(
         f"set -g __pmem_program {' '.join(map(_quote_fish, _program()))}",
         f"set -g __pmem_agents {' '.join(map(_quote_fish, agents))}",
         f"command rm -f -- {_quote_fish(start)}",
-        f"source {_quote_fish(shells_dir() / 'init.fish')}",
+        f"functions -q pmem; or source {_quote_fish(shells_dir() / 'init.fish')}",
         f"source {_quote_fish(shells_dir() / 'pmem.fish')}",
     ]
     _write_private(start, "\n".join(lines) + "\n")

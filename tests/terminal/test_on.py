@@ -205,6 +205,14 @@ def test_every_terminal_can_be_recorded_and_its_prompt_tells(started: Started, n
     assert rig.display()[rig.display().index("") - 1] == ">"
 
 
+def test_pmem_shell_is_left_by_off_without_the_line(started: Started, name: str) -> None:
+    rig = started(line="")
+    say(rig, f"pmem shell --shell {name}", r"pmem: rules · \d+ entr")
+    rig.line("pmem off")
+    rig.expect("pmem: 0 steps · ")
+    rig.expect("> ")
+
+
 def test_starship_shows_it(started: Started, home: Path, name: str) -> None:
     module = re.search(r"```toml\n(# starship.*?)```", TERMINAL_MD.read_text("utf-8"), re.S)
     assert module is not None
