@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from real_agents import HELD, TOLD, UNSTEADY, Bench, Ear, Model, Screen, after, nth
+from real_agents import HELD, TOLD, Bench, Ear, Model, Screen, after, nth
 
 from pmem.agents.claude_code import ClaudeCode
 from pmem.agents.protocol import HookLine
@@ -210,7 +210,6 @@ def test_without_a_session_the_agent_works_as_ever(
     assert done.stdout.startswith("Done.")
 
 
-@UNSTEADY
 def test_on_its_screen_reminder_hold_and_refusal_are_seen(
     model: StartModel,
     claude: MakeBench,

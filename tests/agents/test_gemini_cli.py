@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from real_agents import HELD, TOLD, UNSTEADY, Bench, Ear, Model, Screen, after, nth
+from real_agents import HELD, TOLD, Bench, Ear, Model, Screen, after, nth
 
 from pmem.agents.gemini_cli import GeminiCli
 from pmem.agents.protocol import HookLine, Launch
@@ -184,7 +184,6 @@ def test_without_a_session_the_agent_works_as_ever(
     assert "hook" not in done.stderr.lower()
 
 
-@UNSTEADY
 def test_on_its_screen_reminder_hold_and_refusal_are_seen(
     model: StartModel,
     gemini: MakeBench,
