@@ -104,13 +104,14 @@ def contradicts(op: RecordAttempt, entry: Entry) -> bool:
     """
     if entry.section != "procedural" or entry.outcome != "failed" or entry.source == "user":
         return False
-    if _WAY_OUT.search(entry.content):
-        return False
     if entry.command:
-        same = (entry.command, entry.cwd) == (op.command, op.cwd)
-        return same and not is_our_own(entry)
-    place = _PLACE.search(entry.content)
-    return _names(entry.content, op.command) and (place[1] if place else "") == op.cwd
+        if (entry.command, entry.cwd) != (op.command, op.cwd):
+            return False
+        says = entry.content not in ("", describe(entry))
+    else:
+        place = _PLACE.search(entry.content)
+        says = _names(entry.content, op.command) and (place[1] if place else "") == op.cwd
+    return says and _WAY_OUT.search(entry.content) is None
 
 
 def _names(content: str, command: str) -> bool:

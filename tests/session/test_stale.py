@@ -10,7 +10,11 @@ import pytest
 from rings import HOOK, Kept, Recorder, ran, ring, wants
 
 from pmem.core.bank import Entry, MemoryBank, RecordAttempt, SaveKnowledge, SaveProcedural
-from pmem.core.decision import Reminder
+from pmem.core.decision import Reminder, Trigger
+from pmem.core.history import History
+from pmem.core.moment import Moment
+from pmem.memory.model import shown
+from pmem.memory.model.relevance import chosen
 from pmem.session.assemble import assemble
 from pmem.session.process import SessionConfig
 from pmem.store.bank_file import BankFile
@@ -228,3 +232,20 @@ def test_a_bank_per_session_leaves_the_project_s_alone(tmp_path: Path, home: Pat
     assert set(bank.bank.entries) == {"make"}
     assert Path(bank.path).is_relative_to(find_project(root, env).state / session.id)
     assert set(BankFile(find_project(root, env)).bank.entries) == {"shared"}
+
+
+@pytest.mark.parametrize("pure", [False, True])
+def test_a_model_is_not_shown_what_is_stale_as_a_fact(pure: bool) -> None:
+    bank = MemoryBank(
+        entries=[
+            Entry("knowledge", "fresh", "The port is 5433."),
+            Entry("knowledge", "old", "The port is 6000.", stale="conf.toml has changed"),
+        ]
+    )
+    moment = Moment(Trigger.INTERVAL, "", (), bank, History())
+    entries, others = chosen(moment, pure=pure)
+    assert ([e.id for e in entries], others) == (["fresh"], [])
+    told = shown.bank(entries, others, moment)
+    assert "6000" not in told
+    assert "stale, cite none of them: old (conf.toml has changed)" in told
+    assert "6000" not in shown.whole_bank(moment)
