@@ -41,6 +41,14 @@ class Inlet:
         ends = self._child.end_of_file()
         self.untaken += ends if self._last in b"\r\n" else ends * 2
 
+    def put(self, data: bytes) -> None:
+        """Give the program this behind what waits, as far as it takes it."""
+        if self.untaken:
+            self.untaken += data
+            self.feed()
+        elif (taken := self._child.write(data)) < len(data):
+            self.untaken += data[taken:]
+
     def feed(self) -> None:
         """Give the program what it takes."""
         if self.untaken:

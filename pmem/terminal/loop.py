@@ -195,14 +195,14 @@ class Relay:
         if data and self._stream is not None and self._stream.question is not None:
             self._stream.typed(data)
             self._take_typed(self._stream)
+            self._inlet.feed()
         elif data:
-            self._inlet.untaken += data
+            self._inlet.put(data)
         elif self._terminal.gone:
             self._hang_up()
-            return
         else:
             self._inlet.end()
-        self._inlet.feed()
+            self._inlet.feed()
 
     def _take_typed(self, stream: ShellStream) -> None:
         if stream.to_shell:
