@@ -211,6 +211,6 @@ def _toml(path: Path) -> dict[str, Any]:
 def _json(path: Path) -> dict[str, Any]:
     try:
         found = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}

@@ -52,7 +52,7 @@ def read_settings(value: str, cwd: Path) -> dict[str, Any]:
         raise ValueError(f"{where} cannot be read: {why}; correct it, or leave it out") from None
     try:
         settings = json.loads(text)
-    except ValueError as trouble:
+    except (ValueError, RecursionError) as trouble:
         raise ValueError(f"{where} is no valid JSON: {trouble}; correct it and try again") from None
     if not isinstance(settings, dict):
         raise ValueError(f"{where} must be a JSON object; correct it and try again")
@@ -111,6 +111,6 @@ def hooks_switched_off(
 def _file(path: Path) -> Mapping[str, Any]:
     try:
         settings = json.loads(path.read_text("utf-8-sig"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}
     return settings if isinstance(settings, dict) else {}

@@ -106,6 +106,6 @@ def _chosen(args: Sequence[str], settings: Mapping[str, Any]) -> str:
 def _read(path: Path) -> dict[str, Any]:
     try:
         found = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}

@@ -37,6 +37,6 @@ def _text(literal: str) -> str:
     if literal[0] == '"':
         try:
             return str(json.loads(literal))
-        except ValueError:
+        except (ValueError, RecursionError):
             pass
     return re.sub(r"\\(.)", lambda m: _ESCAPES.get(m[1], m[1]), literal[1:-1], flags=re.DOTALL)

@@ -83,7 +83,7 @@ def _lines(transcript: str, word: str) -> Iterator[dict[str, Any]]:
         if word in line:
             try:
                 read = json.loads(line)
-            except ValueError:
+            except (ValueError, RecursionError):
                 continue
             if isinstance(read, dict):
                 yield read

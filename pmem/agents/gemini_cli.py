@@ -121,7 +121,7 @@ def _switched_off(options: Sequence[str], env: Mapping[str, str], cwd: Path, hom
     for file in (cwd / ".gemini" / "settings.json", home / ".gemini" / "settings.json"):
         try:
             settings = json.loads(file.read_text("utf-8"))
-        except (OSError, ValueError):
+        except (OSError, ValueError, RecursionError):
             continue
         config = settings.get("hooksConfig") if isinstance(settings, dict) else None
         if isinstance(config, dict) and config.get("enabled") is False:

@@ -119,7 +119,7 @@ class GeminiHooks:
     def answer(self, payload: bytes, answer: Answer) -> bytes:
         """The hook's stdout; also for silence, when something waits for this result."""
         said = hook_json.read(payload)
-        event, lane = said.get("hook_event_name"), hook_json.lane(said)
+        event, lane = str(said.get("hook_event_name")), hook_json.lane(said)
         told: dict[str, Any] = {}
         if answer.to_human:
             told["systemMessage"] = human_text(answer)

@@ -21,7 +21,10 @@ COMPACTED = "[the conversation was compacted; the agent goes on from this summar
 
 def read(payload: bytes) -> dict[str, Any]:
     """A hook's payload. Raises ValueError if it is not a JSON object."""
-    said = json.loads(payload)
+    try:
+        said = json.loads(payload)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
     if not isinstance(said, dict):
         raise ValueError("a hook's payload must be a JSON object")
     return said

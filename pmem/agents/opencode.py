@@ -102,7 +102,7 @@ def with_plugin(given: str, plugin: str) -> dict[str, Any]:
     """
     try:
         config = json.loads(given) if given.strip() else {}
-    except ValueError as trouble:
+    except (ValueError, RecursionError) as trouble:
         raise ValueError(f"your {VARIABLE} is no plain JSON: {trouble}; correct it") from None
     plugins = config.get("plugin", []) if isinstance(config, dict) else None
     if not isinstance(plugins, list):

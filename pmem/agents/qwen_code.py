@@ -146,7 +146,7 @@ def _machine_settings(path: Path) -> dict[str, Any]:
         settings = json.loads(path.read_text("utf-8-sig"))
     except FileNotFoundError:
         return {}
-    except (OSError, ValueError) as trouble:
+    except (OSError, ValueError, RecursionError) as trouble:
         raise ValueError(f"the machine's settings {path} cannot be read: {trouble}") from None
     if not isinstance(settings, dict):
         raise ValueError(f"the machine's settings {path} are no JSON object")
@@ -156,7 +156,7 @@ def _machine_settings(path: Path) -> dict[str, Any]:
 def _file(path: Path) -> Mapping[str, Any]:
     try:
         settings = json.loads(path.read_text("utf-8-sig"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}
     return settings if isinstance(settings, dict) else {}
 

@@ -121,7 +121,7 @@ class QwenHooks:
     def answer(self, payload: bytes, answer: Answer) -> bytes:
         """The hook's stdout; also for silence, when something waits for this result."""
         said = _read(payload)
-        event, lane = said.get("hook_event_name"), hook_json.lane(said)
+        event, lane = str(said.get("hook_event_name")), hook_json.lane(said)
         if answer.to_agent and event == "PreToolUse":
             if answer.hold:
                 self._calls.hold(hook_json.key(said), _proposed(said))

@@ -31,6 +31,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from pmem.agents import hook_json
 from pmem.agents.human import human_text
 from pmem.agents.protocol import HookLine, Launch
 from pmem.core.event import (
@@ -74,10 +75,7 @@ class ScriptedAgent:
 
     def events(self, payload: bytes) -> list[Event]:
         """The one event in a payload."""
-        said = json.loads(payload)
-        if not isinstance(said, dict):
-            raise ValueError("an event must be a JSON object")
-        return [_event(said)]
+        return [_event(hook_json.read(payload))]
 
     def answer(self, payload: bytes, answer: Answer) -> bytes:
         """The reminder as one JSON object, nothing for silence."""

@@ -101,7 +101,7 @@ def numbered_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         if line.strip():
             try:
                 row = json.loads(line)
-            except ValueError as error:
+            except (ValueError, RecursionError) as error:
                 raise ValueError(f"{path}, line {number}: {error}") from error
             if not isinstance(row, dict):
                 raise ValueError(f"{path}, line {number}: it is no object")

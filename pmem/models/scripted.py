@@ -78,7 +78,7 @@ def load_replies(path: Path) -> ScriptedModel:
         script = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise ValueError(f"cannot read the script {path}: {error.strerror}") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ValueError(f"the script {path} is not JSON: {error}") from error
     replies = script.get("replies") if isinstance(script, dict) else None
     if not isinstance(replies, list):

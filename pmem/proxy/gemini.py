@@ -72,7 +72,7 @@ class Gemini:
 
     def reply(self, data: bytes, streamed: bool) -> list[Entry] | None:
         """The first candidate; without SSE a stream is an array of pieces."""
-        pieces = list(objects(data)) if streamed else json.loads(data)
+        pieces = list(objects(data)) if streamed else _pieces(data)
         parts: list[Any] = []
         ended = False
         for piece in pieces if isinstance(pieces, list) else [pieces]:
@@ -82,6 +82,13 @@ class Gemini:
                 parts += content.get("parts") or []
                 ended = ended or bool(candidate.get("finishReason"))
         return _entries({"role": "model", "parts": parts}, _Ids()) if ended else None
+
+
+def _pieces(data: bytes) -> Any:
+    try:
+        return json.loads(data)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
 
 
 class _Ids:

@@ -26,7 +26,10 @@ def objects(data: bytes) -> Iterator[dict[str, Any]]:
 
 def whole(data: bytes) -> dict[str, Any]:
     """A reply that came in one piece. Raises ValueError if it is no JSON object."""
-    found = json.loads(data)
+    try:
+        found = json.loads(data)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
     if not isinstance(found, dict):
         raise ValueError("a reply must be a JSON object")
     return found

@@ -171,7 +171,7 @@ class Link:
         for line in lines:
             try:
                 message = json.loads(line.decode("utf-8", "replace"))
-            except ValueError:
+            except (ValueError, RecursionError):
                 continue
             if isinstance(message, dict):
                 self._inbox.append(message)
