@@ -12,13 +12,14 @@ if TYPE_CHECKING:
     from pmem.review.browser import Browser
 
 ADDING = "a new fact: ctrl-s keeps it, Esc does not"
+TITLE = "{}: ctrl-s keeps it, Esc does not"
 
 
 def _edit(browser: Browser) -> None:
     entry = browser.view.entry if browser.view.pane == BANK else None
     if entry is not None:
         browser.editing = entry
-        browser.write(f"{entry.id}: ctrl-s keeps it, Esc does not", entry.content)
+        browser.write(TITLE.format(entry.id), entry.content)
 
 
 def written(browser: Browser, title: str, text: str) -> None:
@@ -87,6 +88,16 @@ def _trust(browser: Browser) -> None:
 def _add(browser: Browser) -> None:
     browser.view.show(BANK)
     browser.write(ADDING, "")
+
+
+def write_on(browser: Browser) -> None:
+    """The person's words are in the box again, over what the entry has become."""
+    conflict, browser.view.conflict = browser.view.conflict, None
+    words = conflict.ours.after.get("content") if conflict is not None else None
+    entry = browser.view.desk.entries.get(conflict.id) if conflict is not None else None
+    if isinstance(words, str) and entry is not None:
+        browser.editing = entry
+        browser.write(TITLE.format(entry.id), words)
 
 
 def settle(browser: Browser, *, keep: bool) -> None:

@@ -22,7 +22,8 @@ PINNED = "pinned"
 class Conflict:
     """A field that was changed by two hands: what it was, what it is by now, what was wanted.
 
-    `ours` is the whole change, to be carried out all the same or to be dropped.
+    `ours` is the whole change, to be carried out all the same or to be dropped; `entry` is what the
+    person began from, should somebody have deleted it.
     """
 
     id: str
@@ -31,6 +32,7 @@ class Conflict:
     theirs: Any
     wanted: Any
     ours: Amend
+    entry: Entry | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +63,8 @@ class Desk:
         if not changed:
             return "nothing changed"
         was = {name: getattr(before, name) for name in changed}
-        return self.carry_out(Amend(before.id, was, changed))
+        said = self.carry_out(Amend(before.id, was, changed))
+        return replace(said, entry=before) if isinstance(said, Conflict) else said
 
     def carry_out(self, op: Amend, words: str = "") -> str | Conflict:
         """Write a change of fields, unless one of them was changed by somebody else."""
@@ -78,7 +81,7 @@ class Desk:
         """Carry a change out over what somebody else wrote."""
         now = self.entries.get(conflict.id)
         if now is None:
-            old = Entry("knowledge", conflict.id, "")
+            old = conflict.entry or Entry("knowledge", conflict.id, "")
             made = replace(old, **dict(conflict.ours.after))
             return self._do(
                 Change(f"{made.id} is back", (PutEntry(made),), (Delete(made.id, "user"),))
@@ -125,16 +128,20 @@ class Desk:
         if not self._done:
             return "there is nothing to undo"
         change = self._done.pop()
-        self._undone.append(change)
-        return self._write(change.undo) or f"undone: {change.words}"
+        trouble = self._write(change.undo)
+        if not trouble:
+            self._undone.append(change)
+        return trouble or f"undone: {change.words}"
 
     def redo(self) -> str:
         """Do the last undone change again."""
         if not self._undone:
             return "there is nothing to redo"
         change = self._undone.pop()
-        self._done.append(change)
-        return self._write(change.ops) or f"done again: {change.words}"
+        trouble = self._write(change.ops)
+        if not trouble:
+            self._done.append(change)
+        return trouble or f"done again: {change.words}"
 
     def _do(self, change: Change) -> str:
         trouble = self._write(change.ops)

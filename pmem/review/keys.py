@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from pmem.review.changing import ACTIONS, settle, written
+from pmem.review.changing import ACTIONS, settle, write_on, written
 from pmem.review.view import BANK, FILTERS, PANES, SESSIONS, STEPS
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def bindings(browser: Browser) -> KeyBindings:
         bind(names, action)
     bind("m", lambda b: settle(b, keep=True), torn)
     bind("t", lambda b: settle(b, keep=False), torn)
-    bind("escape q", lambda b: setattr(b.view, "conflict", None), torn)
+    bind("escape q", write_on, torn)
 
     for digit in "0123456789":
 

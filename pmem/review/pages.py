@@ -23,7 +23,7 @@ def conflict(conflict: Conflict, room: int) -> list[Line]:
         body = wrapped(value, room, style, 11)
         body[0][0] = ("key", f"{name:11}")
         lines += [*body, []]
-    return [*lines, *wrapped("m writes yours, t leaves theirs, Esc leaves it for later.", room)]
+    return [*lines, *wrapped("m writes yours, t leaves theirs, Esc lets you write on.", room)]
 
 
 def session(info: SessionInfo, spoke: tuple[int, int], room: int) -> list[Line]:

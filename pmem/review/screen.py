@@ -93,7 +93,7 @@ def hints(view: View, columns: int) -> Line:
     return fitted(line, columns)
 
 
-_KEYS_CONFLICT = "m keeps yours, t keeps theirs, Esc decides later"
+_KEYS_CONFLICT = "m keeps yours, t keeps theirs, Esc writes on"
 _KEYS_HELP = [("j k Space", "scroll"), ("q", "back")]
 _KEYS_STEPS = [
     ("?", "help"), ("Enter", "why"), ("] [", "where it spoke"), ("/", "find"), ("f", "filter"),

@@ -188,7 +188,9 @@ def test_an_edit_beside_another_session_loses_nothing(terminal: Start, project: 
     assert entries["new"].content == "written meanwhile"
 
 
-@pytest.mark.parametrize(("key", "kept"), [("m", "Mine."), ("t", "Theirs.")])
+@pytest.mark.parametrize(
+    ("key", "kept"), [("m", "Mine."), ("t", "Theirs."), ("Escape", "Mine. And theirs.")]
+)
 def test_a_conflict_is_shown_and_the_person_decides(terminal, project, key, kept) -> None:
     screen = terminal(80, 24, "review")
     screen.until("❯  60")
@@ -208,6 +210,11 @@ def test_a_conflict_is_shown_and_the_person_decides(terminal, project, key, kept
     assert "Mine." in shown
     screen.keys(key)
     screen.until(lambda now: "changed by two hands" not in now)
+    if key == "Escape":
+        screen.until("ctrl-s keeps it")
+        screen.type(" And theirs.")
+        screen.keys("C-s")
+        screen.until("port is changed")
     assert written(project).bank.entries["port"].content.endswith(kept)
 
 
