@@ -28,11 +28,13 @@ class Trial:
     """How to try one agent.
 
     `tested` are the versions pmem is tested with, `prepare` writes what the agent needs into its
-    home and takes home, project and the model's address.
+    home and takes home, project and the model's address. `last` is the command that ends its work,
+    "" where words do.
     """
 
     tested: Sequence[str]
     prepare: Callable[[Path, Path, str], Setting]
+    last: str = ""
 
 
 def _claude(home: Path, project: Path, url: str) -> Setting:
@@ -139,12 +141,48 @@ def _pi(home: Path, project: Path, url: str) -> Setting:
     return Setting(("-p", TASK), env)
 
 
+def _opencode(home: Path, project: Path, url: str) -> Setting:
+    place = home / ".config" / "opencode"
+    place.mkdir(parents=True, exist_ok=True)
+    provider = {
+        "npm": "@ai-sdk/openai-compatible",
+        "options": {"baseURL": f"{url}/v1", "apiKey": "none"},
+        "models": {"play": {"name": "play"}},
+    }
+    config = {
+        **{"model": "play/play", "provider": {"play": provider}, "permission": "allow"},
+        **{"autoupdate": False, "share": "disabled"},
+    }
+    (place / "opencode.json").write_text(json.dumps(config), "utf-8")
+    env = {
+        **{"OPENCODE_DISABLE_MODELS_FETCH": "1", "OPENCODE_DISABLE_AUTOUPDATE": "1"},
+        # It fetches a package for each new home, and works without: no network is asked here.
+        **{"npm_config_registry": "http://127.0.0.1:9/", "npm_config_fetch_retries": "0"},
+    }
+    return Setting(("run", TASK), env)
+
+
+def _mini(home: Path, project: Path, url: str) -> Setting:
+    env = {
+        "OPENAI_API_BASE": f"{url}/v1",
+        "OPENAI_API_KEY": "none",
+        "MSWEA_CONFIGURED": "true",
+        "MSWEA_COST_TRACKING": "ignore_errors",
+        "LITELLM_LOCAL_MODEL_COST_MAP": "True",
+    }
+    return Setting(("-m", "openai/play", "-y", "-t", TASK, "--exit-immediately"), env)
+
+
 #: The agents that can be tried, by their adapters' names.
 TRIALS = {
     "claude": Trial(("2.1.332",), _claude),
     "codex": Trial(("0.171.0",), _codex),
     "gemini": Trial(("0.61.0",), _gemini),
     "qwen": Trial(("0.24.4",), _qwen),
+    "opencode": Trial(("1.18.33",), _opencode),
     "copilot": Trial(("1.0.102",), _copilot),
     "pi": Trial(("1.6.0",), _pi),
+    "mini-swe-agent": Trial(
+        ("2.4.6",), _mini, last="echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT; echo Done."
+    ),
 }

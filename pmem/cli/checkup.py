@@ -1,4 +1,4 @@
-"""What `pmem doctor` looks at: this machine, this project, and each agent in a real round trip."""
+"""What `pmem doctor` finds out of each agent, in a real round trip."""
 
 from __future__ import annotations
 
@@ -10,21 +10,22 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from pmem.cli.checkup_here import Check
+
 if TYPE_CHECKING:
     from pmem.agents.play_model import PlayModel
     from pmem.agents.protocol import AgentAdapter
     from pmem.agents.trial import Trial
-    from pmem.store.project import Project
 
 #: Seconds an agent may take for the whole play, and to say its version.
 LIMIT, VERSION_LIMIT = 90, 20
+VERSION = r"(\d+\.\d+(?:\.\d+)?[\w.+-]*)"
 #: The play: a build that fails twice alike, a look at it, and the same build proposed again.
 BUILD = "sh build.sh"
 COMMANDS = (BUILD, BUILD, "cat build.sh", BUILD)
@@ -38,18 +39,6 @@ MANAGERS = {
     "NODENV_ROOT": ".nodenv",
     "PYENV_ROOT": ".pyenv",
 }
-#: Errors of the session process younger than this are told (seconds).
-RECENT = 7 * 86400
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """One thing looked at. `ok` is None where it could not be checked; `next` is what to do."""
-
-    name: str
-    ok: bool | None
-    say: str
-    next: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,66 +56,6 @@ class Found:
     tested: tuple[str, ...]
     tier: str
     checks: list[Check] = field(default_factory=list)
-
-
-def machine(env: Mapping[str, str]) -> Iterator[Check]:
-    """Python, the private directory for sockets, the state directory."""
-    from pmem import __version__
-    from pmem.session import run_dir
-    from pmem.store.places import state_home
-
-    python = ".".join(map(str, sys.version_info[:3]))
-    yield Check("pmem", True, f"{__version__}, Python {python} ({sys.executable})")
-    try:
-        place = run_dir.make(env)
-        try:
-            run_dir.listen(place).close()
-            length = len(os.fsencode(place / run_dir.SOCKET))
-            yield Check("socket", True, f"{place.parent}, {length} of {run_dir.MAX_SOCKET_PATH}")
-        finally:
-            run_dir.remove(place)
-    except OSError as error:
-        yield Check("socket", False, str(error), "set XDG_RUNTIME_DIR to a short path of your own")
-    state, remark = state_home(env)
-    above = next(p for p in (state, *state.parents) if p.exists())
-    writable = os.access(above, os.W_OK)
-    yield Check("state", writable, remark or str(state), "" if writable else f"make {above} yours")
-
-
-def project_checks(project: Project, env: Mapping[str, str]) -> Iterator[Check]:
-    """The project's own directory, errors of its sessions, and what is attached to it."""
-    from pmem.store.attached import records
-    from pmem.store.git_files import tracks
-
-    if project.read_only:
-        yield Check("project", None, project.remark)
-        return
-    above = next(p for p in (project.dir, *project.dir.parents) if p.exists())
-    said = str(project.dir) if project.dir.exists() else f"{project.dir}, made when it is needed"
-    writable = os.access(above, os.W_OK)
-    yield Check("project", writable, said, "" if writable else "name a place with --dir")
-    if tracks(project.root, ".pmem/bank.toml"):
-        yield Check("git", False, "git keeps .pmem/bank.toml", "git rm --cached -r .pmem")
-    log = project.state / "errors.log"
-    if log.exists() and time.time() - log.stat().st_mtime < RECENT:
-        yield Check("errors", False, f"a session failed lately: {log}", "please report it")
-    for note in records(env):
-        if Path(note.root) == project.root:
-            yield _attached(note.agent, Path(note.file))
-
-
-def _attached(agent: str, file: Path) -> Check:
-    from pmem.hook.line import attached_command
-
-    again = f"pmem attach {agent} writes it anew"
-    try:
-        there = json.dumps(attached_command(agent), ensure_ascii=False)[1:-1] in file.read_text()
-    except (OSError, UnicodeDecodeError):
-        there = False
-    name = f"attached: {agent}"
-    if there:
-        return Check(name, True, str(file))
-    return Check(name, False, f"{file} does not name this pmem", again)
 
 
 def agent_checks(adapter: AgentAdapter, path: Path, env: Mapping[str, str]) -> Found:
@@ -180,8 +109,10 @@ def version_of(path: Path, env: Mapping[str, str]) -> str:
         )
     except (OSError, subprocess.TimeoutExpired):
         return ""
-    told = re.search(r"\d+\.\d+(\.\d+)?[\w.+-]*", done.stdout + done.stderr)
-    return told[0].rstrip(".") if told and done.returncode == 0 else ""
+    said = done.stdout + done.stderr
+    # One that knows no --version refuses it, and may name its version all the same.
+    told = re.search(VERSION if done.returncode == 0 else rf"version {VERSION}", said)
+    return told[1].rstrip(".") if told else ""
 
 
 def _round_trip(
@@ -196,7 +127,8 @@ def _round_trip(
     from pmem.agents.play_model import PlayModel
 
     (project / "build.sh").write_text(SCRIPT)
-    with PlayModel(COMMANDS) as model:
+    play = (*COMMANDS, *([trial.last] if trial.last else []))
+    with PlayModel(play) as model:
         setting = trial.prepare(home, project, model.url)
         env = {**inside, **setting.env}
         words = [sys.executable, "-P", "-m", "pmem", "run", "--", str(path), *setting.args]
@@ -253,13 +185,32 @@ def _judge(
     right = codes[:3] == [3, 3, 0]
     found.checks.append(Check("hook", True, f"{len(codes)} commands recorded"))
     found.checks.append(Check("exit codes", right, ", ".join(map(str, codes))))
+    found.checks.extend(transcript_checks(project, env))
     counts = [json.dumps(body, ensure_ascii=False).count(HEADER) for body in model.asked]
     if not any(counts):
         say = "none came back in a request to the model"
         return _with(found, Check("reminder", False, say, "please report it"), "confirm-only")
-    once = max(counts) == 1 and not any(counts[:-1])
+    once = max(counts) == 1 and counts.index(1) == len(COMMANDS)
     say = "in the request that follows, once" if once else f"times in each request: {counts}"
     return _with(found, Check("reminder", once, say), "verified")
+
+
+def transcript_checks(project: Path, env: Mapping[str, str]) -> Iterator[Check]:
+    """Whether pmem can read what the agent itself kept of the trial, if it kept anything here."""
+    from pmem.agents.transcripts.here import find
+    from pmem.agents.transcripts.read import read
+
+    name, next = "transcript", "a resumed session begins with what pmem itself recorded"
+    try:
+        paths = find(project, env)
+        steps = max((len(read(path).steps) for path in paths), default=0)
+    except (OSError, ValueError) as error:
+        yield Check(name, False, str(error), next)
+        return
+    if steps:
+        yield Check(name, True, f"{steps} steps read from what the agent keeps")
+    else:
+        yield Check(name, None, "pmem found none to read", next)
 
 
 def _recorded(project: Path, env: Mapping[str, str]) -> list[int | None]:

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pmem.agents.protocol import AgentAdapter
-    from pmem.cli.checkup import Check, Found
+    from pmem.cli.checkup import Found
+    from pmem.cli.checkup_here import Check
 
 #: What no check of this kind can tell.
 NOT_CHECKED = "your own settings, hooks and logins; the agent's screen; its real model"
@@ -43,7 +44,8 @@ def doctor(
     environment: Environment, agent: str | None, as_json: bool, directory: str | None
 ) -> int:
     """Check this machine, this project, and AGENT or every agent installed here."""
-    from pmem.cli.checkup import agent_checks, machine, project_checks, told
+    from pmem.cli.checkup import agent_checks, told
+    from pmem.cli.checkup_here import machine, project_checks
 
     agents = installed(environment, agent)
     project = project_of(environment, directory)

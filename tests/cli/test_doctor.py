@@ -125,3 +125,13 @@ def test_the_play_goes_on_with_each_result_in_every_form(
     assert "make it so" in json.dumps(first) and first == again
     assert FINISHED in json.dumps(last) and FINISHED not in json.dumps(aside)
     assert len(play.asked) == 3
+
+
+def test_a_memory_that_others_can_look_into_is_told(pmem: Call, project: Path) -> None:
+    pmem("bank", "add", "a fact")
+    bank = project / ".pmem" / "bank.toml"
+    assert "permissions" not in pmem("doctor").out
+    bank.chmod(0o644)
+    said = pmem("doctor")
+    assert f"others may look into {bank} (mode 644); chmod 600 {bank}" in said.out
+    assert said.code == 1
