@@ -85,6 +85,11 @@ def test_after_steps_without_pmem_the_third_identical_failure_is_caught(
     assert (entry["attempts"], entry["exit_code"]) == (2, 2)
 
 
+@pytest.mark.parametrize(
+    "agent",
+    [a for a in AGENTS if a.name in ("claude", "codex", "gemini", "copilot")],
+    ids=lambda agent: agent.name,
+)
 def test_resumed_under_pmem_again_nothing_counts_twice(
     agent: Agent, bench: MakeBench, model: StartModel
 ) -> None:
