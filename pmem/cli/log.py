@@ -69,6 +69,8 @@ def log(
     if call is not None:
         show_call(environment, place, call, as_json=as_json)
         return
+    if environment.stdout_isatty and not as_json and place.is_dir():
+        environment.say(about(place))
     lines = Lines(environment)
     decisions = decisions or reminders
     for step, decision in records(place, decisions=decisions, both=not as_json, follow=follow):
@@ -99,6 +101,16 @@ def show_banner(environment: Environment, text: str) -> None:
         environment.stdout.write("\x1b[?25l\n" + text)
     else:
         environment.write(text)
+
+
+def about(place: Path) -> str:
+    """Which session this is, in a few words: `20261130-114207-claude · 60 steps · 3 min ago`."""
+    from pmem.cli.words import ago, count
+    from pmem.store.sessions import session_info
+
+    info = session_info(place)
+    when = "running" if info.live else f"{ago(time.time() - info.last)} ago"
+    return " · ".join((info.id, count(info.steps, "step"), when))
 
 
 def show_call(environment: Environment, place: Path, number: int, *, as_json: bool) -> None:

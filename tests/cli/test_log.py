@@ -186,3 +186,18 @@ def test_ages_are_told_in_one_unit(recorded: SessionLog, pmem: Call) -> None:
     old = time.time() - 3 * 86400
     os.utime(recorded.dir / "steps.jsonl", (old, old))
     assert f"{ID}  3 days ago" in pmem("status").out
+
+
+def test_on_a_terminal_the_log_says_which_session_it_is(
+    project: Path, home: Path, recorded: SessionLog
+) -> None:
+    import pexpect
+
+    env = {**os.environ, "HOME": str(home), "PYTHONPATH": str(Path(__file__).parents[2])}
+    child = pexpect.spawn(
+        sys.executable, ["-m", "pmem", "log"], env=env, cwd=str(project), encoding="utf-8"
+    )
+    child.expect_exact(f"pmem: {ID} · 5 steps · running", timeout=60)
+    child.expect(pexpect.EOF, timeout=60)
+    child.close()
+    assert child.exitstatus == 0
