@@ -6,9 +6,9 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import subprocess
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -106,6 +106,7 @@ def test_aider_goes_through_the_proxy_by_itself(fakellm: ModuleType, outside: Pa
     assert not kept(bench, KEY)
 
 
+@pytest.mark.usefixtures("no_hubs")
 def test_cline_goes_through_the_proxy_by_itself(model: StartModel, outside: Path) -> None:
     program = npm_installed("cline", "3.0.65", "cline")
     script = [BUILD, BUILD, {"shell": "cat Makefile"}, BUILD, {"shell": "echo on"}, LAST]
@@ -116,7 +117,6 @@ def test_cline_goes_through_the_proxy_by_itself(model: StartModel, outside: Path
         url = ("-m", "scripted", "-b", f"{played.url}/v1")
         bench.run([program, "auth", "-p", "openai", "-k", KEY, *url])
         done = bench.run([*before, "cline", "-P", "openai", "build it"])
-        end_daemons(bench)
         return played, bench, done
 
     _, _, without = cline("bare")
@@ -184,11 +184,13 @@ def kept(bench: Bench, key: str) -> list[str]:
     return [str(path) for path in files if key.encode() in path.read_bytes()]
 
 
-def end_daemons(bench: Bench) -> None:
-    """Cline leaves a hub of its own behind for each HOME; this one's is ended."""
-    if shutil.which("ps") is None:
-        return
-    listed = subprocess.run(["ps", "-eo", "pid,args"], capture_output=True, text=True).stdout
-    for line in listed.splitlines():
-        if "--cline-hub-daemon" in line and str(bench.project) in line:
-            subprocess.run(["kill", line.split()[0]])
+@pytest.fixture
+def no_hubs(outside: Path) -> Iterator[None]:
+    """Cline leaves a hub of its own behind for each HOME, which may come late: it is ended."""
+    yield
+    for _ in range(20):
+        listed = subprocess.run(["ps", "-eo", "pid,args"], capture_output=True, text=True).stdout
+        for line in listed.splitlines():
+            if "--cline-hub-daemon" in line and str(outside) in line:
+                subprocess.run(["kill", line.split()[0]])
+        time.sleep(0.1)
