@@ -242,7 +242,8 @@ def _has_memory(pid: int) -> bool:
     """Whether a session of pmem's belongs to this agent, as far as the system tells."""
     from pmem.hook.attached import bases, find
 
-    if find(bases(os.environ), pid) not in (None, ("", "")):
+    found = find(bases(os.environ), pid)
+    if found is not None and found[1]:
         return True
     try:
         return b"\0PMEM_HOOKED=" in b"\0" + Path(f"/proc/{pid}/environ").read_bytes()

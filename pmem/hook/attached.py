@@ -26,6 +26,8 @@ HOOKED = "PMEM_HOOKED"
 OFF = ("off", "0", "no", "false")
 #: In the directory of an attached agent's session: its token, and that there will be none.
 TOKEN, NONE, SOCKET = "t", "off", "s"
+#: In the last event that an agent tells.
+END = b'"SessionEnd"'
 #: The longest path of a socket in bytes (macOS).
 MAX_SOCKET_PATH = 103
 #: How often the hook itself looks for a session that another event is just starting.
@@ -50,7 +52,7 @@ def directory(pid: int) -> str:
 
 
 def find(bases: list[str], pid: int) -> "tuple[str, str] | None":
-    """Socket and token of the session of this process, ("", "") if there shall be none."""
+    """Socket and token of the session of this process; the sign and "" if there shall be none."""
     for base in bases:
         place = f"{base}/{directory(pid)}"
         try:
@@ -60,7 +62,7 @@ def find(bases: list[str], pid: int) -> "tuple[str, str] | None":
                 fd = os.open(f"{place}/{TOKEN}", os.O_RDONLY)
             except FileNotFoundError:
                 os.lstat(f"{place}/{NONE}")
-                return "", ""
+                return f"{place}/{NONE}", ""
             token = os.read(fd, 100).decode()
             os.close(fd)
             return f"{place}/{SOCKET}", token
@@ -186,27 +188,32 @@ def deliver(agent: str, parent: int, payload: bytes) -> bytes:
                 os.dup2(null, fd)
         found = look(parent, agent)
         try:
+            if found is not None and not found[1]:
+                if END in payload:
+                    remove(found[0].rpartition("/")[0])
+                return b""
             if found is not None:
-                return ask(*found, agent, payload, SECONDS) if found[0] else b""
+                return ask(*found, agent, payload, SECONDS)
         except (FileNotFoundError, ConnectionRefusedError):  # its process was killed
             remove(found[0].rpartition("/")[0] if found else "")
         try:
             start(agent, agent_process(parent, agent), payload)
             return b""
-        except FileExistsError:
+        except (FileExistsError, FileNotFoundError):  # another event was faster; the base just went
             sleep(0.002)
     return b""
 
 
 def remove(place: str) -> None:
-    """Take away what a dead session left."""
-    for name in (TOKEN, SOCKET, ".t", "n"):
+    """Take away what a dead session left, and the place of all if it was the last one."""
+    for name in (TOKEN, SOCKET, NONE, ".t", "n"):
         try:  # noqa: SIM105
             os.unlink(f"{place}/{name}")  # noqa: PTH108
         except OSError:
             pass
-    try:  # noqa: SIM105
+    try:
         os.rmdir(place)  # noqa: PTH106
+        os.rmdir(os.path.dirname(place))  # noqa: PTH106, PTH120
     except OSError:
         pass
 

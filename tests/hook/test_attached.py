@@ -105,6 +105,18 @@ def test_where_pmem_runs_the_agent_or_is_off_the_hook_is_silent(
     assert list(project.iterdir()) == []
 
 
+def test_a_project_without_memory_leaves_no_sign_behind_its_agent(
+    project: Path, env: dict[str, str]
+) -> None:
+    (project / ".pmem").mkdir()
+    (project / ".pmem" / "theirs").write_text("another tool's")
+    end = json.dumps({"session_id": "s", "hook_event_name": "SessionEnd", "reason": "other"})
+    signs = 'while [ ! -e "$XDG_RUNTIME_DIR"/pmem/a*/off ]; do sleep 0.1; done'
+    hook = '/bin/sh -c "$HOOK"'
+    play(project, env, f"{hook} <$P/1.json; {signs}; {hook} <$P/2.json; echo '{end}' | {hook}")
+    assert [p.name for p in (project / ".pmem").iterdir()] == ["theirs"]
+
+
 def test_the_agent_is_found_among_the_processes_above(tmp_path: Path) -> None:
     program = tmp_path / "claude"
     program.symlink_to("/bin/bash")
