@@ -7,8 +7,8 @@ The session feeds every proposed action, every finished step and every finish, a
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Container, Mapping
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
@@ -23,7 +23,7 @@ from pmem.core.meets import meets
 from pmem.core.moment import Moment
 from pmem.core.sight import Sight, sight
 from pmem.core.step import ACTING_KINDS, Action, Step
-from pmem.core.text import shorten
+from pmem.core.text import quotation, shorten
 from pmem.core.when import Watch, parse_watch
 
 __all__ = ["Fired", "State", "Watch", "Watches", "costly", "parse_watch"]
@@ -70,9 +70,14 @@ class _Slot:
 
 
 class Watches:
-    """The watches of a bank over one trajectory."""
+    """The watches of a bank over one trajectory.
+
+    `strange` holds the ids of entries that came with somebody else's bank: what they say is quoted,
+    and they hold nothing.
+    """
 
     def __init__(self) -> None:
+        self.strange: Container[str] = ()
         self._slots: dict[str, _Slot] = {}
         self._deeds = Deeds()
         self._proposed: deque[tuple[str, str]] = deque(maxlen=MAX_PROPOSED)
@@ -143,6 +148,7 @@ class Watches:
             and not (slot.watch.unless_ran and self._deeds.ran(slot.watch, moment.project))
         ]
         met.sort(key=lambda slot: slot.entry.source != "user")
+        met = [slot for slot in met if slot.entry.id not in self.strange]
         return [_at_finish(met)] if met else []
 
     def spoke(self, reminder: Reminder) -> None:
@@ -190,6 +196,8 @@ class Watches:
         slots = [slot for id in reminder.entries if (slot := self._slots.get(id)) is not None]
         if any(slot.entry.source.startswith(("agent", "step ")) for slot in slots):
             return False
+        if any(slot.entry.id in self.strange for slot in slots):
+            return False
         return reminder.reason.startswith("watch:") and costly(action)
 
     # -- how it is decided --------------------------------------------------------------------
@@ -229,7 +237,14 @@ class Watches:
                 met.append((slot, matched))
         met.sort(key=lambda m: (m[0].entry.source != "user", -_precision(m[0])))
         harmless = effect(action) is Effect.READS
-        return [Fired(_reminder(slot, harmless), matched) for slot, matched in met]
+        return [Fired(self._known(slot, harmless), matched) for slot, matched in met]
+
+    def _known(self, slot: _Slot, harmless: bool) -> Reminder:
+        reminder = _reminder(slot, harmless)
+        if slot.entry.id not in self.strange:
+            return reminder
+        said = quotation(shorten(slot.entry.content, 45, 300))
+        return replace(reminder, text=f"An entry of a bank from elsewhere says: {said}", sure=False)
 
 
 def _slot(entry: Entry, when: Mapping[str, Any], *, from_before: bool) -> _Slot:

@@ -16,6 +16,7 @@ class BankInMemory:
         self.bank = bank or MemoryBank()
         self.cited: set[str] = set()
         self.at_work: Callable[[], str] = str
+        self.strange: frozenset[str] = frozenset()
 
     def refresh(self) -> bool:
         """Nobody else writes it."""

@@ -23,6 +23,8 @@ class BankHolder(Protocol):
     cited: set[str]
     #: Whether an agent's step is under way, as `Hands.at_work` tells it.
     at_work: Callable[[], str]
+    #: Ids of entries that came with a bank from elsewhere.
+    strange: frozenset[str]
 
     def refresh(self) -> bool:
         """Take in what others wrote since; True if there was anything."""

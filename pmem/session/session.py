@@ -259,6 +259,7 @@ class Session:
         lane = self.lanes.get(agent_id)
         if lane is None:
             lane = self.lanes[agent_id] = self.guests.lane(agent_id, self.task, self._lane)
+            lane.watches.strange = self.outside.bank.strange
             lane.watches.arm(self.outside.bank.bank)
         return lane
 

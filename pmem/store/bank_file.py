@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Iterable
 
 from pmem.core.bank import MAX_ENTRIES, BankOp, Entry, MemoryBank
-from pmem.store import archive, authors, bank_rescue, bank_toml, files
+from pmem.store import archive, authors, bank_rescue, bank_toml, files, trust
 from pmem.store.bank_past import Past
 from pmem.store.evict import evict
 from pmem.store.project import ForeignDirectory, Project, ensure
@@ -43,7 +43,8 @@ class BankFile:
     `notes` are sentences for the user, each said once; `problem` is why the file is not up to
     date ("" if it is); the session adds to `cited` the ids that reminders cite, and says with
     `at_work` whose hand may be behind what others write. `vouched` says that what is the user's
-    in our own operations is so indeed; `max_archive` is in bytes, 0: without a limit.
+    in our own operations is so indeed; `max_archive` is in bytes, 0: without a limit. `strange` are
+    the entries of a bank that was not made here.
     """
 
     def __init__(
@@ -58,6 +59,7 @@ class BankFile:
         self.max_entries = max_entries
         self.max_archive = max_archive
         self.vouched = vouched
+        self.strange: frozenset[str] = frozenset()
         self.at_work: Callable[[], str] = str
         self.bank = MemoryBank()
         self.notes: list[str] = []
@@ -179,6 +181,12 @@ class BankFile:
             self.flush()
         except OSError as error:
             self._fail(error)
+        if self.bank.entries and not trust.is_ours(self.project):
+            self.strange = frozenset(self.bank.entries)
+            self._say(
+                f"{self.path} was not made here: what its entries say is only quoted, and they"
+                " hold nothing, until you have read it: pmem trust"
+            )
 
     def _catch_up(self, dir_fd: int) -> bool:
         """Take in what the file holds beyond what we knew; True if there was anything.

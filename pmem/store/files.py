@@ -162,12 +162,22 @@ def write_file(path: Path, data: bytes, *, sync: bool = True) -> None:
 
 
 def open_append(name: str | Path, dir_fd: int | None = None) -> int:
-    """A descriptor that appends to a private file of our own; O_CLOEXEC, never a link."""
+    """A descriptor that appends to a private file of our own; O_CLOEXEC, never a link.
+
+    A file that has a second name somewhere (a hard link) is copied first: what we append does
+    not appear there.
+    """
     flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
     fd = os.open(name, flags, 0o600, dir_fd=dir_fd)
     try:
-        if not stat.S_ISREG(os.fstat(fd).st_mode):
+        info = os.fstat(fd)
+        if not stat.S_ISREG(info.st_mode):
             raise NotAFile(errno.EINVAL, "is not a plain file", str(name))
+        if info.st_nlink > 1 and dir_fd is not None:
+            new, _ = prepare(dir_fd, str(name), read_file(name, dir_fd, limit=1 << 30)[0])
+            commit(dir_fd, new, str(name))
+            os.close(fd)
+            fd = os.open(name, flags, 0o600, dir_fd=dir_fd)
         os.fchmod(fd, 0o600)
         if dir_fd is not None:
             _give_to_owner(fd, dir_fd)

@@ -27,6 +27,15 @@ def is_trusted(project: Project, content: bytes) -> bool:
     return _digest(project, content) in _lines(project, TRUSTED) or _made_here(project)
 
 
+def is_ours(project: Project) -> bool:
+    """Whether the directory was made here, or its pmem.toml is trusted as it stands."""
+    try:
+        content, _ = files.read_file(project.settings)
+    except OSError:
+        return True  # nothing of it is used then
+    return is_trusted(project, content)
+
+
 def trust(project: Project) -> None:
     """Trust the project's pmem.toml as it stands. Raises OSError if there is none."""
     content, _ = files.read_file(project.settings)

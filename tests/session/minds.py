@@ -63,6 +63,7 @@ class Kept:
     def __init__(self) -> None:
         self.bank = MemoryBank()
         self.cited: set[str] = set()
+        self.strange: frozenset[str] = frozenset()
         self.decisions: list[dict[str, Any]] = []
 
     def refresh(self) -> bool:
