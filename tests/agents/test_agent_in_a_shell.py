@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import shlex
 import shutil
+import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
-from real_agents import Bench, Model, Screen
+from real_agents import STUCK, Bench, Model, Screen
 from whole_runs import PMEM, attempts, counts, steps
 
 pytestmark = pytest.mark.slow
@@ -94,6 +95,10 @@ def test_on_its_own_screen_it_is_what_it_is_and_the_shell_keeps_nothing_of_it(
     enter(opened, "fg", "? for shortcuts")
     opened.enter("/exit")
     opened.wait("Resume this session")
+    end = time.monotonic() + STUCK
+    while not opened.text().rstrip().endswith("\n$"):  # until then it reads what is typed
+        assert time.monotonic() < end, opened.text()
+        time.sleep(0.1)
     enter(opened, "echo back $((6*7))", "back 42")
     leave(opened)
     assert counts(played)[3] == 1
