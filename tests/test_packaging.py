@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -54,6 +55,22 @@ def sources() -> set[str]:
         for name in package | shells
         if not (CHECKOUT / name).is_dir() and "__pycache__" not in name and "/.gitkeep" not in name
     }
+
+
+@pytest.mark.parametrize("kind", ["sdist", "wheel"])
+def test_the_same_source_makes_the_same_bytes(
+    kind: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    first: Path = request.getfixturevalue(kind)
+    copy = tmp_path / "elsewhere"
+    ignored = shutil.ignore_patterns(".git", ".venv", "__pycache__", ".*_cache", ".hypothesis")
+    shutil.copytree(CHECKOUT, copy, ignore=ignored)
+    for path in (copy, *copy.rglob("*")):  # at another time, by somebody with another umask
+        os.utime(path, (1_500_000_000, 1_500_000_000), follow_symlinks=False)
+    (tmp_path / "out").mkdir()
+    second = build(kind, copy, tmp_path / "out")
+    assert second.name == first.name
+    assert second.read_bytes() == first.read_bytes()
 
 
 def test_the_wheel_holds_every_file_of_the_package_and_no_other(wheel: Path) -> None:
