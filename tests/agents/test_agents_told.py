@@ -16,7 +16,7 @@ from real_agents import Bench, Ear, Model, Screen
 from whole_runs import start
 
 from pmem.agents.registry import get as adapter_of
-from pmem.core.event import Finished, Proposed, UserMessage
+from pmem.core.event import Finished, Observed, Proposed, UserMessage
 
 pytestmark = pytest.mark.slow
 
@@ -174,7 +174,7 @@ def test_a_call_that_the_user_turns_down_is_refused(
         shown.wait(agent.ready)
     shown.enter("leave it")
     shown.wait("Stopped.")
-    it.session.wait(Finished)
+    it.session.wait(Observed)
     told = [(s.action, s.refused, s.exit_code) for s in it.session.steps]
     assert told == [("touch x.txt", True, None)]
     assert not (it.bench.project / "x.txt").exists()

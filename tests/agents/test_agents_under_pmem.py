@@ -112,7 +112,7 @@ def test_on_its_screen_or_in_a_pane_beside_it_the_banner_is_seen(
 ) -> None:
     played = model(agent.play(*BUILDS))
     remembering = bench(played)
-    held = () if agent.seen else ("--hold", "never")  # what is put back, each shows as an error
+    held = () if agent.seen else ("--hold", "never")  # what is put back, those show as an error
     words = [*PMEM, "run", *held, agent.name, *agent.on_screen]
     shown = screen(remembering, words, in_tmux=True)
     working(shown, agent)
@@ -122,7 +122,6 @@ def test_on_its_screen_or_in_a_pane_beside_it_the_banner_is_seen(
     if not agent.seen:
         shown.wait_panes(2)
         shown.wait("[MEMORY REMINDER]", "`make build` failed twice alike", "make-build", pane=1)
-        assert "MEMORY REMINDER" not in shown.text()
     assert shown.panes == (1 if agent.seen else 2)
     assert ".pmem/bank.toml" in leave(shown, agent)
     shown.wait_panes(1)
