@@ -56,3 +56,8 @@ def wrapped(text: object, room: int, style: str = "", indent: int = 0) -> list[L
 def restyled(line: Iterable[Piece], style: str) -> Line:
     """Every piece in one style."""
     return [(style, text) for _, text in line]
+
+
+def counted(number: int, one: str, many: str = "") -> str:
+    """A number and its noun: `1 step`, `2 steps`, `3 entries`."""
+    return f"{number} {one if number == 1 else many or one + 's'}"

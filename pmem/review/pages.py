@@ -6,7 +6,7 @@ import time
 
 from pmem.review import rows
 from pmem.review.desk import Conflict
-from pmem.review.lines import Line, wrapped
+from pmem.review.lines import Line, counted, wrapped
 from pmem.store.sessions import SessionInfo
 
 
@@ -34,7 +34,7 @@ def session(info: SessionInfo, spoke: tuple[int, int], room: int) -> list[Line]:
         "state": "running" if info.live else f"ended {rows.ago(rows.now() - info.last)}",
         "began": began,
         "steps": info.steps,
-        "it spoke": f"{spoke[0]} times, {spoke[1]} of them put an action back",
+        "it spoke": f"{counted(spoke[0], 'time')}, {spoke[1]} of them put an action back",
         "on disk": f"{info.size / 1000:,.0f} kB",
         "directory": info.header.get("cwd", ""),
         "log": str(info.path),

@@ -11,7 +11,7 @@ from pmem.core.bank import Entry
 from pmem.core.when import parse_watch
 from pmem.review.after import failed
 from pmem.review.desk import PINNED
-from pmem.review.lines import Line, fitted, flat, wrapped
+from pmem.review.lines import Line, counted, fitted, flat, wrapped
 from pmem.review.recorded import Mark
 from pmem.store.sessions import SessionInfo
 
@@ -139,7 +139,7 @@ def watch_words(when: Mapping[str, Any]) -> str:
 def _stands(watch: str, told: int) -> str:
     if not watch:
         return ""
-    times = f", told {told} time{'s' if told > 1 else ''} in this session" if told else ""
+    times = f", told {counted(told, 'time')} in this session" if told else ""
     return {
         "armed": f"◉ armed: it fires when this happens{times}",
         "spent": f"◌ spent{times}",

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from pmem.review import rows
 from pmem.review.help import HELP
-from pmem.review.lines import Line, cells, fitted, flat, restyled
+from pmem.review.lines import Line, cells, counted, fitted, flat, restyled
 from pmem.review.view import BANK, SESSIONS, STEPS, View
 
 #: From so many columns on the detail stands beside the list, and the sessions beside both.
@@ -58,7 +58,7 @@ def title(view: View, columns: int) -> Line:
         info = view.recorded.info
         running = "running, " if info.live and columns >= BESIDE else ""
         left.append(("", f"  {info.id}"))
-        left.append(("dim", f"  {running}{view.recorded.count} steps"))
+        left.append(("dim", f"  {running}{counted(view.recorded.count, 'step')}"))
     right: Line = []
     for pane, (key, name) in TABS.items():
         count = f" {view.count_of(BANK)}" if pane == BANK else ""
@@ -203,7 +203,7 @@ def listing(view: View, pane: str, room: int, height: int) -> tuple[Line, list[L
         entries = view.entries()
         filtered = f"  /{view.bank_filter}" if view.bank_filter else ""
         stale = sum(1 for e in view.desk.entries.values() if e.stale)
-        head = [("dim", f" {count} entries"), ("note", filtered)]
+        head = [("dim", f" {counted(count, 'entry', 'entries')}"), ("note", filtered)]
         head += [("stale", f"  {stale} stale: D")] if stale else []
         lines = [rows.bank_row(entries[n], view.watch(entries[n]), inner) for n in shown]
     else:
@@ -237,7 +237,7 @@ def _steps(view: View, shown: range, room: int) -> tuple[Line, list[Line]]:
         share = found.share if found is not None else 1.0
         more = f", {share:.0%} looked through" if share < 1 else ""
         head = [
-            ("note", f" only {view.filter}: {view.count_of(STEPS)} steps{more}  "),
+            ("note", f" only {view.filter}: {counted(view.count_of(STEPS), 'step')}{more}  "),
             ("dim", "f changes it"),
         ]
     lines = []

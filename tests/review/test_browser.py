@@ -245,7 +245,7 @@ def test_a_running_session_appears(terminal: Start, project: Project) -> None:
     log = SessionLog(project.state, "20261130-200000-codex", {"agent": "codex"})
     log.step(Step(1, "command", "make one", "", exit_code=0))
     screen = terminal(120, 24, "review")
-    screen.until("running, 1 steps")
+    screen.until("running, 1 step")
     log.step(Step(2, "command", "make two", "boom\n", exit_code=2))
     log.decision({"before_step": 3, "decision": "remind", "trigger": "failure", "text": TEXT})
     shown = screen.until("● SPOKE")
