@@ -93,7 +93,7 @@ class Session:
                 return self._finished(self._lane(agent_id), message, channel)
             case Started(how, agent_id, past):
                 if how == "clear" or past:
-                    self.lanes.pop(agent_id, None)
+                    self._unsaid(self.lanes.pop(agent_id, None), "its trajectory has ended")
                 if past:
                     self._catch_up(self._lane(agent_id), past)
                 if how == "compact":
@@ -113,8 +113,7 @@ class Session:
             if why or lane is None:
                 self.voice.drop(pending, why)
                 continue
-            if lane.pending is not None:
-                self.voice.drop(lane.pending, "a newer one took its place")
+            self._unsaid(lane, "a newer one took its place")
             lane.pending = pending
 
     def close(self) -> None:
@@ -123,6 +122,14 @@ class Session:
         if self.outside.thinking is not None:
             self.outside.thinking.mind.close()
             self.take_thoughts()
+        for lane in self.lanes.values():
+            self._unsaid(lane, "the session ended before the next event")
+
+    def _unsaid(self, lane: Lane | None, why: str) -> None:
+        """Record what a model came to for this lane and is not said any more."""
+        if lane is not None and lane.pending is not None:
+            self.voice.drop(lane.pending, why)
+            lane.pending = None
 
     @property
     def steps_known(self) -> int:
@@ -248,8 +255,7 @@ class Session:
             return ()
         why = too_late(lane.pending, moment, self.window)
         if why:
-            self.voice.drop(lane.pending, f"too late: {why}")
-            lane.pending = None
+            self._unsaid(lane, f"too late: {why}")
             return ()
         return (lane.pending.thought.decision,)
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 from minds import FACT, HOOK, NOTHING, SAYS, TOLD, WRITES, Gated, Ring
 
 from pmem.core.decision import Delivery, Reminder
-from pmem.core.event import Answer, Compacting, Finished, Observed, Proposed, UserMessage
+from pmem.core.event import Answer, Compacting, Finished, Observed, Proposed, Started, UserMessage
 from pmem.core.step import Action, Step
 from pmem.memory.model import STYLES
 from pmem.models.protocol import Reply, Request
@@ -88,6 +90,27 @@ def test_it_is_dropped_when_the_user_has_spoken_since() -> None:
     answer = ring.session.handle(UserMessage("never mind the build, write the docs"), HOOK)
     assert answer.reminder is None
     assert "the user has spoken since" in ring.model_lines()[-1]["verdict"]
+
+
+def close(ring: Ring) -> None:
+    ring.session.close()
+
+
+def clear(ring: Ring) -> None:
+    ring.session.handle(Started("clear"), HOOK)
+
+
+@pytest.mark.parametrize(("end", "why"), [(close, "session ended"), (clear, "trajectory has")])
+def test_what_nobody_could_hear_any_more_is_recorded_with_what_it_took(
+    end: Callable[[Ring], None], why: str
+) -> None:
+    ring = Ring(Gated(WRITES, SAYS))
+    assert isinstance(ring.mind.agent.model, Gated)
+    late(ring, ring.mind.agent.model)
+    end(ring)
+    [line] = ring.model_lines()
+    assert (line["decision"], line["candidate"]) == ("silent", TOLD) and why in line["verdict"]
+    assert line["model"]["calls"] == [1, 2]
 
 
 def test_it_is_dropped_when_its_command_has_passed_since() -> None:
