@@ -15,7 +15,7 @@ from typing import Any
 
 from pmem.proxy import talk
 from pmem.proxy.body import Body
-from pmem.proxy.typed import asks_for_summary, goes_on, typed
+from pmem.proxy.typed import asks_for_summary, asks_for_title, goes_on, typed
 from pmem.proxy.wire import Called, Entry, Returned, Said, Words
 
 #: aider begins with conversations that are examples; its own follows these words.
@@ -73,7 +73,7 @@ class Conversations:
                 return None
             entries = talk.with_calls(entries)
         first = next((n for n, group in enumerate(entries) if _typed(group)), None)
-        if first is None:
+        if first is None or asks_for_title(_typed(entries[first])):
             return None
         lane, known, news = self._lane(body, entries, first)
         if any(asks_for_summary(e.text) for e in entries[-1] if isinstance(e, Said)):

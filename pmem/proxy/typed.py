@@ -45,6 +45,8 @@ SUMMARIES = (
     "First, reason in your scratchpad. Then, generate the <state_snapshot>",
     "*Briefly* summarize this partial conversation about programming.",
 )
+#: The beginnings of side calls that offer tools all the same (Codex on its screen).
+TITLES = ("Generate a concise, single-line task title",)
 #: The beginnings of what a summarised conversation goes on from.
 GOES_ON = (
     "This session is being continued from a previous conversation",
@@ -65,6 +67,11 @@ def typed(text: str) -> str:
 def asks_for_summary(text: str) -> bool:
     """Whether the agent asks here for a summary, to go on from."""
     return text.lstrip().startswith(SUMMARIES)
+
+
+def asks_for_title(text: str) -> bool:
+    """Whether the agent asks here for a name of what its user asked."""
+    return text.lstrip().startswith(TITLES)
 
 
 def goes_on(text: str) -> bool:

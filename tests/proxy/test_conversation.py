@@ -122,6 +122,16 @@ def test_a_title_that_is_asked_for_before_anything_is_no_turn() -> None:
     assert Conversations().turn(body_of(CHAT, [user("A title for: go")], tools=None)) is None
 
 
+def test_a_title_is_no_turn_though_tools_are_offered() -> None:
+    """Codex on its screen asks for one beside its first turn."""
+    title = user("Generate a concise, single-line task title of at most 36 characters")
+    conversations = Conversations()
+    talk = [title, *CHAT.acts(1, "ls", "x")]
+    assert conversations.turn(body_of(CHAT, talk)) is None
+    turn = conversations.turn(body_of(CHAT, [CHAT.task(TASK)]))
+    assert turn is not None and turn.lane.id is None
+
+
 def test_a_reply_tells_what_is_about_to_run_and_its_result_does_not_tell_it_again() -> None:
     conversations = Conversations()
     turn = conversations.turn(body_of(CHAT, [CHAT.task(TASK)]))
