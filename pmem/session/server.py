@@ -78,11 +78,11 @@ class Server:
             self._answered(first)
         self.listener.setblocking(False)
         self.selector.register(self.listener, selectors.EVENT_READ)
-        self.selector.register(self.link, selectors.EVENT_READ)
+        if self.link.alive:
+            self.selector.register(self.link, selectors.EVENT_READ)
         if self.thinking is not None:
             self.selector.register(self.thinking.mind, selectors.EVENT_READ)
-        while self.running:
-            self._watch_link()
+        while self.running and self._watches_link():
             for key, _ in self.selector.select(self._patience()):
                 if key.fileobj is self.listener:
                     self._accept()
@@ -124,9 +124,13 @@ class Server:
 
     # -- the terminal -----------------------------------------------------------------------
 
-    def _watch_link(self) -> None:
+    def _watches_link(self) -> bool:
+        """Whether the terminal is still there to be heard; sending may have found it gone."""
+        if self.link.dead:
+            return False
         wanted = selectors.EVENT_READ | (selectors.EVENT_WRITE if self.link.wants_write else 0)
         self.selector.modify(self.link, wanted)
+        return True
 
     def _link_ready(self) -> None:
         self.link.flush()

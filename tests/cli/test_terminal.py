@@ -6,6 +6,7 @@ import os
 import re
 import stat
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -41,6 +42,19 @@ def test_a_run_is_told_at_its_start_and_at_its_end(project: Path) -> None:
     assert middle == "working"
     assert last == ("pmem: 0 steps · 0 reminders · 0 new entries · .pmem/bank.toml · pmem review")
     assert code == 7
+
+
+def test_a_program_that_ends_before_memory_is_ready_is_no_trouble(
+    project: Path, short_dir: Path, home: Path
+) -> None:
+    for _ in range(3):
+        child = spawn(["run", "true"], project, {"XDG_RUNTIME_DIR": str(short_dir)})
+        assert finished(child)[1] == 0
+    deadline = time.monotonic() + 20
+    while any(short_dir.glob("pmem/*")):  # these sessions go on for a moment
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    assert list(home.rglob("errors.log")) == []
 
 
 @pytest.mark.parametrize("how", ["flag", "variable", "file"])
