@@ -172,7 +172,29 @@ def test_a_held_command_runs_when_it_is_proposed_again(
     endpoint = serving(Play(*["sh build.sh"] * 4))
     done = run(broken, endpoint, "--yes", "--arm", "rules", "make the build pass")
     assert "not run yet" in acting(endpoint)[3]
-    assert done.stdout.count("fatal error: db.h") == 3
+    lines = done.stdout.splitlines()
+    assert lines.count("main.c:3: fatal error: db.h: No such file") == 3
+
+
+class Odd(Play):
+    """It calls what is not there and leaves the command out, and has nothing to say at the end."""
+
+    def __call__(self, request: Any) -> Sent:
+        if "not done: the one tool" in words_of(request):
+            return anthropic_answer("")
+        calls = [("rm", {"path": "x"}), ("run_command", {}), ("run_command", {"command": 3})]
+        return anthropic_answer("", *calls)
+
+
+def test_calls_that_mean_nothing_are_answered_and_an_empty_answer_is_no_success(
+    broken: Path, serving: Callable[[Play], Endpoint]
+) -> None:
+    endpoint = serving(Odd())
+    done = run(broken, endpoint, "--yes", "--arm", "rules", "do it")
+    assert (done.returncode, done.stdout) == (125, "")
+    assert "anthropic:m gave an empty answer" in done.stderr
+    [_, last] = acting(endpoint)
+    assert last.count("not done: the one tool is run_command") == 3
 
 
 def test_steps_have_their_limit(broken: Path, serving: Callable[[Play], Endpoint]) -> None:
