@@ -189,7 +189,9 @@ def no_hubs(outside: Path) -> Iterator[None]:
     """Cline leaves a hub of its own behind for each HOME, which may come late: it is ended."""
     yield
     for _ in range(20):
-        listed = subprocess.run(["ps", "-eo", "pid,args"], capture_output=True, text=True).stdout
+        listed = subprocess.run(
+            ["ps", "-eww", "-o", "pid=,args="], capture_output=True, text=True
+        ).stdout
         for line in listed.splitlines():
             if "--cline-hub-daemon" in line and str(outside) in line:
                 subprocess.run(["kill", line.split()[0]])
