@@ -77,6 +77,7 @@ __pmem_wait() {
         __pmem_mark "R;$1" # nobody answered
     } always {
         exec {fd}>&-
+        (( ! TRY_BLOCK_INTERRUPT )) || builtin print >"$TTY" # below the ^C, as after a command
     }
 }
 

@@ -29,8 +29,10 @@ PATIENCE = 3
 #: How much of what was shown is looked at to tell whether the cursor is at a line's start.
 _LOOK_BACK = 256
 
+#: What moves no cursor; SI and SO end the attributes where TERM is tmux, screen or linux.
 _SEQUENCES = re.compile(
     rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[()][A-Z0-9]|[=>78])"
+    rb"|[\x00\x07\x0e\x0f]"
 )
 
 Banner = Mapping[str, Any]

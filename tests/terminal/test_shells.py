@@ -498,6 +498,8 @@ def test_ctrl_c_drops_a_held_command(opened: Open, name: str, home: Path) -> Non
     assert rig.finished()["dropped"] is True
     assert rig.finished()["exit_code"] is None
     assert not (home / "started").exists()
+    rig.until(lambda: rig.display()[-1:] and [line for line in rig.display() if line][-1] == ">")
+    assert [line for line in rig.display() if line][-2] == "^C"
     assert run(rig, "echo on")["output"] == "on\n"
     assert "dropped" not in rig.finished()
 

@@ -116,6 +116,8 @@ def test_an_answer_between_the_end_and_the_prompt_is_shown_at_the_prompt(talk: T
         (b"text\r\n", False),
         (b"text\r\n\x1b[0m\x1b[K", False),
         (b"text\r\n\x1b]0;title\x07", False),
+        (b"text\r\n\x1b[30m\x1b[m\x0f", False),
+        (b"text\x1b[m\x0f", True),
         (b"text", True),
         (b"\r\n\x1b[31mtext\x1b[0m", True),
         (b"progress\r", False),
