@@ -25,7 +25,7 @@ MAY_IMPORT = {
     "demo": {"core", "memory", "agents", "terminal"},
     "session": {"core", "memory", "models", "store", "terminal.link", "agents", "hook", "proxy"},
     "review": {"core", "memory", "store", "session", "terminal.cells"},
-    "evaluation": {"core", "memory", "models.protocol", "store", "session"},
+    "evaluation": {"core", "memory", "models", "store", "session"},
     "training": {"core", "memory", "store", "session"},
     "library": {"core", "memory", "models"},
 }

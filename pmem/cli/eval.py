@@ -1,4 +1,4 @@
-"""`pmem eval`: measure a memory agent on recorded runs."""
+"""`pmem eval`: measure a memory agent on recorded runs, and compare runs of benchmarks."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import click
 
 from pmem.cli.agreement import agreement
 from pmem.cli.environment import Environment
+from pmem.cli.eval_paper import paper
+from pmem.cli.eval_table import table
 from pmem.cli.exits import Exit, Trouble
 from pmem.cli.options import json_option
 from pmem.cli.playing import model_options, player
@@ -21,12 +23,13 @@ BEFORE = 3
 SHOWN = 160
 
 
-@click.group(short_help="Measure a memory agent on recorded runs.")
+@click.group(short_help="Measure a memory agent on recorded runs and benchmarks.")
 def eval() -> None:
-    """Measure a memory agent on recorded runs."""
+    """Measure a memory agent on recorded runs, and compare runs of benchmarks."""
 
 
-eval.add_command(agreement)
+for one in (agreement, table, paper):
+    eval.add_command(one)
 
 
 @eval.command(
@@ -95,8 +98,8 @@ def replay(
     except ValueError as error:
         raise Trouble(str(error), code=Exit.USAGE) from error
     found: dict[str, Evaluation] = {}
-    for arm in arms or (None,):
-        plays = player(environment, arm, **asked)
+    # all of them first: a wrong one must not be found after the others' calls
+    for plays in [player(environment, arm, **asked) for arm in arms or (None,)]:
         with plays.telling():
             found[plays.name] = evaluate(
                 plays.name, runs, plays.of_run, delivery=delivery, interval=plays.interval

@@ -1,0 +1,158 @@
+"""`pmem eval table`: the figures of results folders, beside each other and the paper's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from pmem.cli.environment import Environment
+from pmem.cli.exits import Exit, Trouble
+from pmem.cli.options import json_option
+
+if TYPE_CHECKING:
+    from pmem.evaluation.table import Figures
+
+_FOLDER = click.Path(path_type=Path)
+
+
+@click.command(
+    short_help="Compare the results of benchmark runs.",
+    epilog="""\b
+Examples:
+  pmem eval table results/off results/selective
+  pmem eval table results/* --plot pass.svg
+  pmem eval table results/* --json
+
+A folder has config.json, trials.jsonl and decisions/. pass@1 comes with Wilson's interval of 95 %,
+"gain" in points over the first folder of the arm off (or --base) on the trials both have, with
+McNemar's exact p. "silence" is of the times memory looked, "$/solved" the price of both models. A
+trial that broke counts as not solved.""",
+)
+@click.argument("folders", metavar="DIR", nargs=-1, required=True, type=_FOLDER)
+@click.option("--base", type=_FOLDER, metavar="DIR", help="The folder to compare with.")
+@click.option("--plot", type=_FOLDER, metavar="FILE", help="Draw pass@1 as SVG there.")
+@json_option
+@click.pass_obj
+def table(
+    environment: Environment,
+    folders: tuple[Path, ...],
+    base: Path | None,
+    plot: Path | None,
+    as_json: bool,
+) -> None:
+    """Show pass@1 of each results folder, overall and by domain, beside the paper's own figures."""
+    from pmem.cli.tables import write_json
+    from pmem.evaluation.plot import svg
+    from pmem.evaluation.results import load
+    from pmem.evaluation.table import figures
+
+    try:
+        loaded = [load(environment.cwd / folder) for folder in folders]
+        against = load(environment.cwd / base) if base is not None else None
+        rows = figures(loaded, against)
+    except ValueError as error:
+        raise Trouble(str(error), code=Exit.USAGE) from error
+    if plot is not None:
+        try:
+            (environment.cwd / plot).write_text(svg(rows), encoding="utf-8")
+        except OSError as error:
+            why = error.strerror or type(error).__name__
+            raise Trouble(f"cannot write {plot}: {why}", "name another file") from error
+    if as_json:
+        write_json(environment, [row.to_json() for row in rows])
+        return
+    _tables(environment, rows)
+    if plot is not None:
+        environment.say(f"drawn in {plot}")
+
+
+def _tables(environment: Environment, rows: Sequence[Figures]) -> None:
+    from pmem.cli.tables import grid, show, text
+    from pmem.evaluation.paper import title
+
+    for benchmark, model in dict.fromkeys(
+        (row.results.config.benchmark, row.results.config.action_model) for row in rows
+    ):
+        mine = [r for r in rows if _of(r) == (benchmark, model)]
+        show(environment, text(f"{title(benchmark)}, {model}", "bold"))
+        columns = ("", "trials", "pass@1", "95 %", "paper", "gain", "p", "silence", "$/solved")
+        whole = grid(columns, right=columns[1:])
+        for row in mine:
+            share, paired = row.whole, row.paired
+            whole.add_row(
+                text(row.name),
+                str(share.trials),
+                f"{share.passed:.1f}",
+                _range(share.interval),
+                _number(row.beside.weighted if row.beside else None),
+                f"{paired.gain:+.1f}" if paired else "base" if row.base else "–",
+                _p(paired.p) if paired else "–",
+                _number(row.silence, ".3f"),
+                _number(row.per_solved, ".2f"),
+            )
+        show(environment, whole)
+        names = sorted({name for row in mine for name in row.domains})
+        if names != [""]:
+            show(environment, text(""))
+            _domains(environment, mine, names)
+        for row in mine:
+            _remarks(environment, row)
+        show(environment, text(""))
+
+
+def _domains(environment: Environment, rows: Sequence[Figures], names: Sequence[str]) -> None:
+    """pass@1 by domain with the paper's in brackets, and both averages."""
+    from pmem.cli.tables import grid, show, text
+
+    columns = ("by domain", *names, "macro", "by task")
+    table = grid(columns, right=columns[1:])
+    for row in rows:
+        paper = row.beside
+        cells = [
+            _beside(row.domains[n].passed, paper.passed.get(n) if paper else None)
+            if n in row.domains
+            else "–"
+            for n in names
+        ]
+        table.add_row(
+            text(row.name),
+            *cells,
+            _beside(row.macro, paper.macro if paper else None),
+            _beside(row.whole.passed, paper.weighted if paper else None),
+        )
+    show(environment, table)
+    if any(row.beside for row in rows):
+        show(environment, text("in brackets: the paper", "dim"))
+
+
+def _remarks(environment: Environment, row: Figures) -> None:
+    from pmem.cli.tables import show, text
+
+    wanted, done = row.results.config.trials, row.whole.trials
+    if done < wanted:
+        show(environment, text(f"{row.name}: {done} of {wanted} trials are finished", "yellow"))
+    if row.broken:
+        show(environment, text(f"{row.name}: {row.broken} broke, counted as not solved", "yellow"))
+
+
+def _of(row: Figures) -> tuple[str, str]:
+    return row.results.config.benchmark, row.results.config.action_model
+
+
+def _beside(ours: float, paper: float | None) -> str:
+    return f"{ours:.1f}" if paper is None else f"{ours:.1f} ({paper:.1f})"
+
+
+def _range(ends: tuple[float, float]) -> str:
+    return f"{ends[0]:.1f}–{ends[1]:.1f}"
+
+
+def _p(value: float) -> str:
+    return "<.001" if value < 0.001 else f"{value:.3f}".removeprefix("0")
+
+
+def _number(value: float | None, form: str = ".1f") -> str:
+    return "–" if value is None else format(value, form)

@@ -1,0 +1,79 @@
+"""`pmem eval table` and `pmem eval paper`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from recorded_results import recorded
+
+Call = Callable[..., Any]
+
+
+@pytest.fixture
+def folders(tmp_path: Path) -> list[str]:
+    return [str(recorded(tmp_path, arm).folder) for arm in ("off", "selective")]
+
+
+def test_the_table_fits_a_narrow_terminal(pmem: Call, folders: list[str]) -> None:
+    said = pmem("eval", "table", *folders, columns=80)
+    assert said.code == 0, said.err
+    assert max(map(len, said.out.splitlines())) <= 80
+    pure = next(line for line in said.out.splitlines() if line.startswith("pure"))
+    shown = "pure 10 70.0 39.7–89.2 61.9 +30.0 .375 0.840 0.79"
+    assert pure.split() == shown.split()
+    assert "75.0 (78.0)" in said.out and "in brackets: the paper" in said.out
+
+
+def test_the_table_as_data_and_as_a_picture(pmem: Call, folders: list[str], tmp_path: Path) -> None:
+    picture = tmp_path / "pass.svg"
+    said = pmem("eval", "table", *folders, "--json", "--plot", str(picture))
+    off, pure = json.loads(said.out)
+    assert (off["pass"], pure["pass"], pure["against"]["gain"]) == (40.0, 70.0, 30.0)
+    assert picture.read_text().startswith("<svg")
+
+
+def test_another_base_may_be_named(pmem: Call, folders: list[str]) -> None:
+    said = pmem("eval", "table", *folders, "--base", folders[1], "--json")
+    assert json.loads(said.out)[0]["against"]["gain"] == -30.0
+
+
+def test_a_run_that_is_not_over_says_so(pmem: Call, folders: list[str]) -> None:
+    trials = Path(folders[0]) / "trials.jsonl"
+    trials.write_text("".join(trials.read_text().splitlines(keepends=True)[:7]))
+    assert "off: 7 of 10 trials are finished" in pmem("eval", "table", folders[0]).out
+    trials.write_text("")
+    said = pmem("eval", "table", folders[0])
+    assert (said.code, "holds no finished trial yet" in said.err) == (2, True)
+
+
+def test_what_is_no_results_folder_is_told(pmem: Call, tmp_path: Path) -> None:
+    said = pmem("eval", "table", str(tmp_path))
+    assert said.code == 2 and "is not there; is" in said.err
+
+
+def test_the_papers_rows(pmem: Call) -> None:
+    said = pmem("eval", "paper", columns=80)
+    assert said.code == 0 and max(map(len, said.out.splitlines())) <= 80
+    assert "tau2-sonnet-mem0" in said.out and "tb2-opus-selective" in said.out
+    assert len(json.loads(pmem("eval", "paper", "--json").out)) == 12
+
+
+def test_a_row_says_its_settings_and_its_price_before_anything_runs(
+    pmem: Call, folders: list[str]
+) -> None:
+    out = pmem("eval", "paper", "tau2-sonnet-selective", columns=80).out
+    assert "temperature 0.7" in out and "temperature 0.3" in out and "--pure" in out
+    assert "278 trials of 25 steps (assumed, not measured)" in out
+    out = pmem("eval", "paper", "tau2-sonnet-selective", "--like", folders[1]).out
+    assert "as the results folder has it" in out
+    cost = json.loads(pmem("eval", "paper", "tb2-sonnet-off", "--json").out)["cost"]
+    assert cost["trials"] == 85 and cost["memory_tokens"] == 0 and cost["money"] > 0
+
+
+def test_a_row_that_is_not_there_names_those_that_are(pmem: Call) -> None:
+    said = pmem("eval", "paper", "tau2-haiku")
+    assert said.code == 2 and "tau2-sonnet-off" in said.err
