@@ -10,6 +10,7 @@ Nothing is written to disk, and nothing is remembered between calls but what is 
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
@@ -26,7 +27,7 @@ from pmem.memory.model.parse import parse_intervention, parse_tool_calls
 from pmem.memory.model.style import PURE, STYLES
 from pmem.memory.model.tools import carry_out
 from pmem.models.named import model_named
-from pmem.models.protocol import ChatModel, ToolCall
+from pmem.models.protocol import ChatModel
 
 __all__ = ["MemoryBank", "apply_memory_tool_calls", "memory_agent_step", "parse_intervention"]
 
@@ -54,6 +55,8 @@ def memory_agent_step(
     Raises ValueError if no model is named, and ModelError (from `pmem.models.protocol`) if it
     cannot be asked; what it answers never raises.
     """
+    if arm not in STYLES:
+        raise ValueError(f"there is no arm {arm!r} with a model; there are {', '.join(STYLES)}")
     agent = ModelAgent(_model(model), PURE if pure else STYLES[arm], timeout=timeout)
     steps = [_step(step, n) for n, step in enumerate(recent_window, start=1)]
     history = History()
@@ -78,30 +81,39 @@ def memory_agent_step(
 
 
 def apply_memory_tool_calls(
-    calls: str | Iterable[ToolCall | Mapping[str, Any] | tuple[str, Mapping[str, Any]]],
+    calls: str | Iterable[Any] | Mapping[str, Any] | None,
     memory_bank: MemoryBank,
 ) -> list[str]:
     """Carry out the four tools on a bank; returns what each call led to, a line each.
 
-    `calls` is a model's text (both text forms are read), or calls as (name, arguments), as
-    ToolCall, or as mappings with `name` and `arguments`. What cannot be done is told in its line
-    and changes nothing.
+    `calls` is a model's text (both text forms are read), or calls as an SDK has them: objects or
+    mappings with `name` and `arguments` or `input`, or those of chat completions with `function`
+    and its arguments as JSON; or pairs (name, arguments); None is no call. What cannot be done is
+    told in its line and changes nothing.
     """
     if isinstance(calls, str):
         read = [(call.name, call.arguments) for call in parse_tool_calls(calls)]
     else:
-        read = [_call(call) for call in calls]
+        read = [_call(call) for call in ([calls] if isinstance(calls, Mapping) else calls or ())]
     return [outcome.told for outcome in carry_out(read, memory_bank)]
 
 
 def _call(call: Any) -> tuple[str, Mapping[str, Any]]:
     if isinstance(call, tuple):
         name, arguments = call
-    elif isinstance(call, Mapping):
-        name, arguments = call.get("name"), call.get("arguments", call.get("input"))
     else:
-        name, arguments = call.name, call.arguments
+        told = _of(call, "function") or call
+        name, arguments = _of(told, "name"), _of(told, "arguments") or _of(told, "input")
+    if isinstance(arguments, str):
+        try:
+            arguments = json.loads(arguments)
+        except (ValueError, RecursionError):
+            arguments = {}
     return str(name), arguments if isinstance(arguments, Mapping) else {}
+
+
+def _of(thing: Any, key: str) -> Any:
+    return thing.get(key) if isinstance(thing, Mapping) else getattr(thing, key, None)
 
 
 def _step(step: AnyStep, position: int) -> Step:
@@ -109,6 +121,8 @@ def _step(step: AnyStep, position: int) -> Step:
         return step
     if isinstance(step, Mapping):
         return Step.from_json({"step": position, "kind": "command", "observation": "", **step})
+    if isinstance(step, str) or len(step) != 2:
+        raise ValueError(f"a step is a mapping or a pair (action, observation), not {step!r:.80}")
     action, observation = step
     return Step(position, "command", action, observation)
 

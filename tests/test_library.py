@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -70,11 +71,15 @@ def test_calls_may_be_native_mappings_pairs_or_text() -> None:
     text = (
         f"<tool_call>{json.dumps({'name': 'memory_save_knowledge', 'arguments': DB})}</tool_call>"
     )
+    as_json = {"name": "memory_save_knowledge", "arguments": json.dumps(DB)}
     for calls in (
         [ToolCall("1", "memory_save_knowledge", DB)],
         [{"name": "memory_save_knowledge", "arguments": DB}],
         [{"type": "tool_use", "name": "memory_save_knowledge", "input": DB}],
         [("memory_save_knowledge", DB)],
+        [{"type": "function", "function": as_json}],
+        [SimpleNamespace(id="1", function=SimpleNamespace(**as_json))],
+        {"name": "memory_save_knowledge", "arguments": DB},
         text,
     ):
         bank = MemoryBank()
@@ -84,13 +89,21 @@ def test_calls_may_be_native_mappings_pairs_or_text() -> None:
 
 def test_what_cannot_be_read_is_silence() -> None:
     assert parse_intervention("I would tell it to run the tests.") is None
+    assert parse_intervention(None) is None
     assert apply_memory_tool_calls("no calls here", MemoryBank()) == []
+    assert apply_memory_tool_calls(None, MemoryBank()) == []
+    half = [{"function": {"name": "memory_save_knowledge", "arguments": '{"id": "db", "con'}}]
+    assert apply_memory_tool_calls(half, MemoryBank()) == ["not done: content must be a text"]
     assert memory_agent_step("t", [], MemoryBank(), model=ScriptedModel([])) is None
 
 
 def test_no_model_and_a_model_that_fails_are_told() -> None:
     with pytest.raises(ValueError, match="PMEM_MODEL"):
         memory_agent_step("t", [], MemoryBank())
+    with pytest.raises(ValueError, match="no arm 'rules' with a model; there are selective, bank"):
+        memory_agent_step("t", [], MemoryBank(), model=ScriptedModel([]), arm="rules")
+    with pytest.raises(ValueError, match=r"a step is a mapping or a pair .* not 'make'"):
+        memory_agent_step("t", ["make"], MemoryBank(), model=ScriptedModel([]))  # type: ignore[list-item]
     with pytest.raises(ModelError, match="busy"):
         memory_agent_step("t", [], MemoryBank(), model=ScriptedModel([{"error": "busy"}]))
 

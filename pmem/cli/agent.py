@@ -49,7 +49,12 @@ before the action; --arm rules leaves it to the rules."""
 )
 @click.argument("words", metavar="[TASK]", nargs=-1)
 @click.option("--steps", type=click.IntRange(min=1), default=50, help="Steps at most.")
-@click.option("--seconds", type=float, default=120.0, help="Seconds a command may take.")
+@click.option(
+    "--seconds",
+    type=click.FloatRange(0, 86400, min_open=True),
+    default=120.0,
+    help="Seconds a command may take.",
+)
 @start_options
 @click.pass_context
 def agent(
@@ -85,12 +90,22 @@ class Work:
         for _ in range(steps):
             reply = self.act()
             if not reply.calls:
+                if not reply.text.strip():
+                    raise Trouble(f"{self.model.name} gave an empty answer", "start it again")
                 self.environment.write(reply.text.strip())
                 if self.finish() or self.user_says(""):
                     continue
                 return Exit.OK
             for call in reply.calls:
-                self.take(call.id, str(call.arguments.get("command") or ""), seconds)
+                command = call.arguments.get("command")
+                if (
+                    call.name != "run_command"
+                    or not isinstance(command, str)
+                    or not command.strip()
+                ):
+                    self.result(call.id, "not done: the one tool is run_command, with a command")
+                    continue
+                self.take(call.id, command, seconds)
         self.environment.say(f"stopped after {steps} steps; --steps N allows more")
         return Exit.MISSING
 

@@ -48,7 +48,9 @@ def settings_of(
     try:
         return load_settings(project, environment.env, dict(flags or {}))
     except ValueError as error:
-        raise Trouble(str(error), "pmem config KEY VALUE sets it right", code) from None
+        given = str(error).startswith(("--", "PMEM_"))  # not in a file
+        hint = "" if given else "pmem config KEY VALUE sets it right"
+        raise Trouble(str(error), hint, code) from None
 
 
 @contextmanager

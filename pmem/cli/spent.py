@@ -24,8 +24,10 @@ def dollars(money: float) -> str:
 
 def in_words(taken: Mapping[str, Any]) -> str:
     """The same in one line for a person."""
+    failed = f" ({taken['failed']} failed)" if taken["failed"] else ""
+    tokens = f", {taken['tokens']:,} tokens ({taken['cached']:.0%} of input from cache)"
     return (
-        f"{taken['name']}: {count(taken['calls'], 'call')}, {taken['tokens']:,} tokens"
-        f" ({taken['cached']:.0%} of input from cache){dollars(taken['money'])},"
+        f"{taken['name']}: {count(taken['calls'], 'call')}{failed}"
+        f"{tokens if taken['tokens'] else ''}{dollars(taken['money'])},"
         f" {taken['ms'] / 1000:.1f} s a step, silent in {taken['silence']:.0%}"
     )

@@ -9,8 +9,9 @@ from typing import Any
 def of_model(decisions: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     """What the model's calls of a session took, {} if none was made.
 
-    `cached` is the share of input tokens read from a cache, `silence` of its memory steps in
-    which it said nothing, `ms` the mean of a memory step, `money` in US dollars.
+    `failed` is how many of the `calls` had no answer, `cached` the share of input tokens read from
+    a cache, `silence` of its memory steps in which it said nothing, `ms` the mean of a memory
+    step, `money` in US dollars.
     """
     asked = [d for d in decisions if isinstance(d.get("model"), dict)]
     if not asked:
@@ -25,6 +26,7 @@ def of_model(decisions: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     return {
         "name": costs[-1].get("name", ""),
         "calls": sum(len(c.get("calls") or ()) for c in costs),
+        "failed": sum(len(c.get("errors") or ()) for c in costs),
         "tokens": round(sent + total("output")),
         "cached": round(read / sent, 3) if sent else 0.0,
         "money": round(total("money"), 4),

@@ -5,6 +5,7 @@ The table is what `pmem config` shows and what every source of a setting is chec
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -58,7 +59,7 @@ class Knob:
                 return value
         elif isinstance(value, (int, float)) and not isinstance(value, bool):
             whole = isinstance(self.default, int)
-            if value >= self.least and (not whole or value == int(value)):
+            if self.least <= value < math.inf and (not whole or value == int(value)):
                 return int(value) if whole else float(value)
         raise ValueError(f"must be {self.must_be}")
 
@@ -137,7 +138,14 @@ KNOBS: dict[str, Knob] = {
             accepts=lambda text: MODEL.fullmatch(text) is not None,
             form="anthropic:NAME, openai:NAME, command:PATH [ARGS] or scripted:FILE",
         ),
-        Knob("base_url", "", "where the model's provider is reached, if not as usual", runs=True),
+        Knob(
+            "base_url",
+            "",
+            "where the model's provider is reached, if not as usual",
+            runs=True,
+            accepts=lambda text: re.match(r"https?://[^\s/]", text) is not None,
+            form="an address, as in http://localhost:11434/v1",
+        ),
         Knob("interval", 5, "the memory agent looks every N steps", least=1),
         Knob("window", 8, "and sees the last K of them", least=1),
         Knob(

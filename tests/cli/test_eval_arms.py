@@ -144,3 +144,14 @@ def test_pure_asks_twice_after_every_step(
 def test_an_arm_without_its_model_is_said(pmem: Call, dataset: Path) -> None:
     said = pmem("eval", "replay", "--dataset", str(dataset), "--arm", "always")
     assert said.code == 2 and "the arm always needs a model" in said.err
+
+
+@pytest.mark.parametrize("wrong", ["off", "selectiv"])
+def test_a_wrong_arm_is_told_before_anything_is_asked(
+    pmem: Call, dataset: Path, model: str, tmp_path: Path, wrong: str
+) -> None:
+    calls = tmp_path / "calls"
+    named = ("--arm", "selective", "--arm", wrong, "--model", model, "--prompts-to", str(calls))
+    said = pmem("eval", "replay", *named, "--dataset", str(dataset))
+    assert said.code == 2 and f"the arm {wrong} has no model" in said.err
+    assert not calls.exists()

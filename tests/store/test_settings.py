@@ -106,6 +106,8 @@ def test_an_unknown_key_is_a_remark_that_names_the_near_one(here: Project) -> No
         ("interval = true", "interval must be a whole number"),
         ("interval = 2.5", "interval must be a whole number"),
         ("timeout = nan", "timeout must be a number"),
+        ("day_money = inf", "day_money must be a number"),
+        ('base_url = "localhost:8000"', "base_url must be an address, as in http://"),
         ("quiet = 1", "quiet must be true or false"),
         ("private = 3", "private must be a list of globs"),
         ('private = ["["]', "private must be a list of globs"),

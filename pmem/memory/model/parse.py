@@ -99,10 +99,10 @@ def find_intervention(text: str) -> Intervention | None:
     return Intervention(said, tuple(e for e in entries if e), _table(given.get("when")))
 
 
-def parse_intervention(text: str) -> str | None:
-    """The text of `<context_for_action>` in an answer; None for `<no_intervention/>`, and for
-    anything that cannot be read."""
-    found = find_intervention(text)
+def parse_intervention(text: str | None) -> str | None:
+    """The text of `<context_for_action>` in an answer; None for `<no_intervention/>`, for an
+    answer without text, and for anything that cannot be read."""
+    found = find_intervention(text or "")
     return found.text if found is not None else None
 
 
