@@ -66,7 +66,7 @@ def looked_at(pages: Sequence[Path], place: Path) -> list[dict[str, Any]]:
     """What a browser makes of pages, in a light and a dark scheme each: errors, requests, lightness
     of paper and ink (0 to 255), and how far they are wider than the window, in pixels.
 
-    Skips the test where there is no browser.
+    `place` is a short path: the browser has a socket there. Skips where there is no browser.
     """
     browser = next(filter(None, map(shutil.which, NAMES)), None)
     if browser is None:

@@ -207,7 +207,7 @@ def demonstrated(place: Path) -> Path:
 
 @pytest.mark.slow
 def test_a_real_browser_shows_it_without_an_error_or_a_request(
-    project: Project, tmp_path: Path
+    project: Project, tmp_path: Path, short_dir: Path
 ) -> None:
     """The demonstration, a recorded run of sixty steps, and all sessions together."""
     source = RECORDED / "cc-validation-tests.jsonl"
@@ -222,7 +222,7 @@ def test_a_real_browser_shows_it_without_an_error_or_a_request(
     ):
         assert called(made, *args)[0] == 0
         pages.append(made.root / args[-1])
-    for seen in looked_at(pages, tmp_path):
+    for seen in looked_at(pages, short_dir):
         assert seen["errors"] == []
         assert seen["requests"] == [seen["url"]]
         assert (seen["paper"] > seen["ink"]) is (seen["scheme"] == "light")
