@@ -171,7 +171,9 @@ def known_agent(command: Sequence[str], agent: str, patience: float = 0.0) -> Pr
     return Program(command, agent, prepare, patience=patience)
 
 
-def launch_shell(environment: Environment, name: str | None, options: StartOptions) -> int:
+def launch_shell(
+    environment: Environment, name: str | None, options: StartOptions, *, login: bool = False
+) -> int:
     """Start a shell under memory and return its exit code. Raises Trouble as `launch` does."""
     if not environment.terminal:
         raise Trouble(
@@ -189,13 +191,13 @@ def launch_shell(environment: Environment, name: str | None, options: StartOptio
     shell = name or environment.env.get("SHELL") or "/bin/sh"
     find_program(shell, environment.env, environment.cwd)
     if switched_off(environment, shell, options):
-        become([shell], environment.env, environment.cwd)
+        become([shell, "-l"] if login else [shell], environment.env, environment.cwd)
 
     def prepare(run_dir: Path, nonce: str) -> Line:
         from pmem.agents.registry import TYPED
         from pmem.terminal.shell import shell_command, shell_kind
 
-        argv, env = shell_command(name, environment.env, run_dir, nonce, agents=TYPED)
+        argv, env = shell_command(name, environment.env, run_dir, nonce, login=login, agents=TYPED)
         mute = f"{Path(argv[0]).name} tells pmem nothing (bash, zsh and fish do), it runs as it is"
         return Line(argv, env, "" if shell_kind(argv[0]) else mute)
 

@@ -71,9 +71,10 @@ Examples:
 Every command you enter is a step. Leave as you leave any shell: exit, or ctrl-D.""",
 )
 @click.option("--shell", "name", metavar="NAME", help="bash, or the path of one; else $SHELL.")
+@click.option("--login", "-l", is_flag=True, help="As a login shell: it reads the profile too.")
 @start_options
 @click.pass_context
-def shell(ctx: click.Context, /, name: str | None, **given: Any) -> int:
+def shell(ctx: click.Context, /, name: str | None, login: bool, **given: Any) -> int:
     """Start your own shell under memory.
 
     Your rc files, prompt and history are as ever; a reminder stands above the prompt, or before
@@ -81,7 +82,7 @@ def shell(ctx: click.Context, /, name: str | None, **given: Any) -> int:
     """
     from pmem.cli.launch import launch_shell
 
-    return launch_shell(ctx.obj, name, _options(ctx, given))
+    return launch_shell(ctx.obj, name, _options(ctx, given), login=login)
 
 
 class AgentCommand(click.Command):

@@ -48,9 +48,45 @@ LOOP = {
 }
 
 
+#: Read by each as a login shell: prompt hooks, traps, strictness and history settings of the
+#: user's own, as far as the shell has them.
+PROFILE = {
+    "bash": (".bash_profile", ". ~/.bashrc\nfrom_profile=yes\n"),
+    "zsh": (".zprofile", "from_profile=yes\n"),
+    "fish": (".config/fish/conf.d/profile.fish", "status is-login; and set -g from_profile yes\n"),
+}
+OWN = {
+    "bash": (
+        "PROMPT_COMMAND=('hook=\"$? ${PIPESTATUS[*]}\"' 'hooks=more')\n"
+        "trap 'seen=$BASH_COMMAND' DEBUG\n"
+        "set -u\n"
+        "HISTSIZE=9 HISTTIMEFORMAT='%F ' HISTIGNORE='*token*' HISTCONTROL=ignorespace:erasedups\n"
+        "shopt -s histappend\n"
+    ),
+    "zsh": (
+        'precmd() { hook="$? $pipestatus" hooks=more }\n'
+        "trap 'seen=$ZSH_DEBUG_CMD' DEBUG\n"
+        "setopt no_unset\n"
+        "HISTSIZE=9 HISTORY_IGNORE='*token*'; setopt hist_ignore_all_dups extended_history\n"
+    ),
+    "fish": (
+        "function mine --on-event fish_prompt; set -g hook $status $pipestatus; end\n"
+        "set -g hooks more; set -g fish_history other\n"
+    ),
+}
+TRAPPED = "echo seen $seen"
+UNSET = {"bash": "bash: nosuch: unbound variable\n", "zsh": "zsh: nosuch: parameter not set\n"}
+
+
 def rows(name: str) -> list[Row]:
     """What is done in this shell."""
     return [
+        Row(["echo $from_profile"], [("echo $from_profile", 0, "yes\n")]),
+        Row(["sh -c 'exit 9' | true"], [("sh -c 'exit 9' | true", 0, "")]),
+        Row(["echo $hook $hooks"], [("echo $hook $hooks", 0, "0 9 0 more\n")]),
+        Row([TRAPPED], [(TRAPPED, 0, f"seen {TRAPPED}\n")], ("bash", "zsh")),
+        Row(["echo $nosuch"], [("echo $nosuch", 1, UNSET.get(name))], ("bash", "zsh")),
+        Row(["echo token"], [("", None, "")], ("bash", "zsh")),
         Row(["sh -c 'exit 7'"], [("sh -c 'exit 7'", 7, "")]),
         Row([STATUS[name]], [(STATUS[name], 0, "status 7\n")]),
         Row(["sh -c 'exit 3' | true"], [("sh -c 'exit 3' | true", 0, "")]),
@@ -73,10 +109,13 @@ def rows(name: str) -> list[Row]:
 def test_a_shell_inside_tmux_tells_all_that_is_done_in_it(
     tmux: Callable[[], Tmux], home: Path, name: str
 ) -> None:
-    write_rc(home, name)
+    write_rc(home, name, OWN[name])
+    file, text = PROFILE[name]
+    (home / file).parent.mkdir(parents=True, exist_ok=True)
+    (home / file).write_text(text)
     (home / "project/.git").mkdir(parents=True)
     server = tmux()
-    command = [sys.executable, "-m", "pmem", "shell", "--quiet", "--shell", name]
+    command = [sys.executable, "-m", "pmem", "shell", "--quiet", "--login", "--shell", name]
     server.start(
         [
             "env",
