@@ -3,7 +3,7 @@
 `python benchmarks/load.py [--sessions N] [--steps N] [--week N] [--json]`. Real session processes
 are told of finished commands as hooks tell them, over their sockets, all sessions at once; the
 round trip of every one is measured in this process (wall-clock ms). Then one session is told of a
-week of steps, and its resident memory is read at 1,000 and at the end (Linux only).
+week of steps, and its resident memory is read now and then (Linux only).
 """
 
 from __future__ import annotations
@@ -42,6 +42,7 @@ def work(root: Path, side: int, steps: int, told: int) -> None:
         time.sleep(PACE)
     summary = live.end()
     line = {"ms": times, "acknowledged": len(live.acknowledged), "bank": summary["bank"]}
+    line["trouble"] = live.trouble
     data = (json.dumps(line) + "\n").encode()
     while data:
         data = data[os.write(told, data) :]
@@ -79,6 +80,7 @@ def together(root: Path, sessions: int, steps: int) -> dict[str, Any]:
         "acknowledged": sum(one["acknowledged"] for one in told),
         "in_logs": len(logged(project)),
         "attempts_in_bank_and_archive": sum(n for c, n in found.items() if c.startswith("make s")),
+        "trouble": [one["trouble"] for one in told if one["trouble"]],
         "not_saved": [one["bank"] for one in told if "not saved" in one["bank"]],
         "median_ms": round(statistics.median(times), 2),
         "p99_ms": round(times[int(len(times) * 0.99)], 2),
@@ -87,9 +89,9 @@ def together(root: Path, sessions: int, steps: int) -> dict[str, Any]:
 
 
 def week(root: Path, steps: int) -> dict[str, Any]:
-    """One long session: memory at 1,000 steps and at the end, in MB."""
+    """One long session: its resident memory, in MB, after so many steps."""
     live = Live(root)
-    at_thousand = 0
+    megabytes: dict[int, float] = {}
     for n in range(steps):
         # What an agent does in a week: much of it again, some of it never seen before.
         command = (
@@ -97,17 +99,14 @@ def week(root: Path, steps: int) -> dict[str, Any]:
         )
         failed = n % 11 == 5
         live.step(command, f"output of step {n}\n" * 40 + "E   assert 1 == 2\n" * failed, failed)
-        if n == 999:
-            at_thousand = live.memory()
-    last = live.memory()
+        if n + 1 in (1000, 2000, 5000, 10_000, 20_000, 50_000, steps):
+            megabytes[n + 1] = round(live.memory() / 1e6, 1)
     live.end()
     return {
         "steps": steps,
         "acknowledged": len(live.acknowledged),
         "in_logs": len(logged(live.project)),
-        "mb_at_1000": round(at_thousand / 1e6, 1),
-        "mb_at_end": round(last / 1e6, 1),
-        "ratio": round(last / at_thousand, 3) if at_thousand else None,
+        "mb_at_steps": megabytes,
     }
 
 

@@ -33,6 +33,8 @@ class Live:
         self.running = process.start(config, self.env)
         self.pid = self.running.pid
         self.acknowledged: list[str] = []
+        #: Why the latest hook that was not answered was not.
+        self.trouble = ""
         self.summary: dict[str, Any] = {}
         self._until("ready")
 
@@ -63,7 +65,8 @@ class Live:
         reach = self.running.env
         try:
             return ask(reach["PMEM_SOCK"], reach["PMEM_TOKEN"], "claude", payload, seconds)
-        except OSError:
+        except OSError as error:
+            self.trouble = f"{type(error).__name__}: {error}"
             return None
 
     def end(self) -> dict[str, Any]:
