@@ -26,7 +26,7 @@ MAY_IMPORT = {
     "session": {"core", "memory", "models", "store", "terminal.link", "agents", "hook", "proxy"},
     "review": {"core", "memory", "store", "session", "terminal.cells"},
     "evaluation": {"core", "memory", "models", "store", "session"},
-    "training": {"core", "memory", "store", "session"},
+    "training": {"core", "memory", "models", "store", "session", "evaluation", "review.after"},
     "library": {"core", "memory", "models"},
 }
 
@@ -64,6 +64,7 @@ HEAVY = (
     "prompt_toolkit",
     "pydantic",
     "rich",
+    "sklearn",
     "tree_sitter",
     "tree_sitter_bash",
 )

@@ -38,6 +38,7 @@ COMMANDS = {
     "wrong": "pmem.cli.mute",
     "replay": "pmem.cli.replay",
     "eval": "pmem.cli.eval",
+    "train": "pmem.cli.train",
     "doctor": "pmem.cli.doctor",
     "config": "pmem.cli.config",
     "trust": "pmem.cli.trust",
