@@ -129,11 +129,21 @@ def _file(
     size = f"{count(len(recorded.steps), 'step')} · {count(len(told), 'reminder')}"
     print(f"{path} · {recorded.format} · {size}", file=environment.stdout)
     _tell(environment, told)
+    if plays.taken is not None:
+        _tell_silences(environment, result)
     from pmem.cli.bank_view import show_entries
 
     if result.bank.entries:
         print("\nThe bank at the end:\n", file=environment.stdout)
         show_entries(environment, result.bank.entries.values())
+
+
+def _tell_silences(environment: Environment, result: Replayed) -> None:
+    """Why nothing was said, most often first: who plays learns what became of their answers."""
+    whys = [str(d.get("verdict")) for d in result.decisions if d["decision"] == "silent"]
+    for n, why in enumerate(sorted(set(whys), key=lambda why: (-whys.count(why), why))):
+        line = f"  silent {whys.count(why)} times: {why}".replace(" 1 times:", " once:")
+        print(line if n else f"\n{line}", file=environment.stdout)
 
 
 def as_object(result: Replayed) -> dict[str, Any]:

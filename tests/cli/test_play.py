@@ -225,3 +225,13 @@ def test_ctrl_c_stops_and_the_next_run_goes_on_where_it_was(
     assert child.exitstatus == 0
     assert asked(tmp_path) == total + 1  # the one that was stopped was asked twice
     assert len(list(calls.glob("*-answer.txt"))) == total
+
+
+def test_why_an_answer_was_not_said_is_told(pmem: Call, run: Path, tmp_path: Path) -> None:
+    says = "echo '<context_for_action>It needs db.h.</context_for_action>'"
+    program = script(tmp_path, f"#!/bin/sh\n{says}\n")
+    said = pmem("replay", str(run), "--model", f"command:{program}")
+    assert "0 reminders" in said.out
+    assert re.findall(r"^  silent (.*)$", said.out, re.M) == [
+        "4 times: it stands on no entry of the bank"
+    ]
