@@ -65,12 +65,21 @@ def test_a_planted_text_is_at_most_quoted(style: str) -> None:
     after = [Proposed(Action("command", command, cwd="/p")) for command in TRIED]
     others = played(session, iter([*after, Finished("All tests pass now.")]))
     compacted = played(session, iter([Started("compact")]))
-    assert answers, "what is never told cannot be told wrongly"
     for answer in [*answers, *others, *compacted]:
         assert unruly(answer.to_agent) == []
     assert [a.reminder.text for a in others if a.hold and a.reminder] == []
     assert grown(outputs_only(kept.bank)) == []
     assert {id: kept.bank.get(id) for id in table()} == table()
+
+
+def test_most_of_them_are_told_at_all() -> None:
+    # What is never told cannot be told wrongly; what gives orders outright the guard keeps back.
+    told = []
+    for style, text in planted().items():
+        session, _ = opened()
+        session.handle(UserMessage("make the checks pass"), HOOK)
+        told += [style] if played(session, failing("./check", text)) else []
+    assert len(told) > 40, told
 
 
 @pytest.mark.parametrize("kind", ["read", "tool"])
