@@ -18,6 +18,11 @@ from pmem.models.scripted import ScriptedModel
 
 PAGE = (Path(__file__).parent.parent / "docs" / "library.md").read_text("utf-8")
 EXAMPLES = re.findall(r"^```python\n(.*?)^```$", PAGE, re.M | re.S)
+(README,) = re.findall(
+    r"^```python\n(.*?)^```$",
+    (Path(__file__).parent.parent / "README.md").read_text("utf-8"),
+    re.M | re.S,
+)
 DB = {"id": "db", "content": "db.h comes from libdb-dev; make failed without it (step 1)."}
 TOLD = "make failed at step 1: db.h is in libdb-dev."
 SAY = f'<context_for_action entries="db">{TOLD}</context_for_action>'
@@ -31,23 +36,24 @@ SCRIPT = {
 }  # fmt: skip
 
 
-def test_the_page_s_loop_gets_the_reminder_in_exactly_one_turn(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("loop", [EXAMPLES[0], README], ids=("page", "readme"))
+def test_the_loop_gets_the_reminder_in_exactly_one_turn(
+    loop: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     script = tmp_path / "script.json"
     script.write_text(json.dumps(SCRIPT))
     monkeypatch.setenv("PMEM_MODEL", f"scripted:{script}")
     told: list[str | None] = []
 
-    def next_action(task: str, steps: list[Any], reminder: str | None) -> str | None:
-        told.append(reminder)
+    def next_action(*known: Any) -> str | None:
+        told.append(known[-1])
         return "make" if len(told) < 5 else None
 
     def run(action: str) -> str:
         return "error: db.h is missing"
 
     names: dict[str, Any] = {"task": "build it", "next_action": next_action, "run": run}
-    exec(compile(EXAMPLES[0], "library.md", "exec"), names)
+    exec(compile(loop, "loop", "exec"), names)
     assert [t for t in told if t] == [TOLD]
     assert told[0] is None and told[1] is not None
     assert names["bank"].entries["db"].content == DB["content"]
