@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from typing import NoReturn
 
@@ -18,6 +19,7 @@ def main() -> NoReturn:
             except OSError as error:
                 sys.exit(f"pmem: {error}")
             sys.exit(0)
+    gc.set_threshold(50_000)  # loading leaves no garbage; looking for it often would be felt
     from pmem.cli.main import main
 
     main()

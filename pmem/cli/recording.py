@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,7 +28,7 @@ def begin(
     from pmem.terminal.cast import CAST, CastRecorder
 
     state = config.project.state
-    config = replace(config, id=new_session_id(time.time(), config.agent, state))
+    config = config._replace(id=new_session_id(time.time(), config.agent, state))
     try:
         return config, CastRecorder(state / config.id / CAST, environment.env, config.argv)
     except OSError as error:

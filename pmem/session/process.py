@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import contextlib
 import os
+import select
 import signal
 import socket
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from pmem.session import run_dir as run_dirs
 from pmem.session.leash import Leash
@@ -24,9 +24,12 @@ from pmem.store.project import Project
 from pmem.store.settings import Settings
 from pmem.terminal.link import Link
 
+#: How long a session nobody tells anything yet stays out of its program's way, in seconds.
+LET_START = 0.25
 
-@dataclass(frozen=True, slots=True)
-class SessionConfig:
+
+# Named tuples: a dataclass takes three times as long to be made, at every start.
+class SessionConfig(NamedTuple):
     """What a session is started with.
 
     `agent` is a name for the session's id and its log; `tells` says that events are to come. An
@@ -43,8 +46,7 @@ class SessionConfig:
     id: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Running:
+class Running(NamedTuple):
     """A session process, from the terminal's side.
 
     `env` is what the agent and its hooks need to reach it; `run_dir` is private and goes away
@@ -91,6 +93,8 @@ def _live(
     code = 125
     try:
         _detach({listener.fileno(), link.fileno()})
+        if not config.tells:
+            _let_it_start(listener, link)
         serve(config, env, listener, link, token)
         code = 0
     except SystemExit:
@@ -100,6 +104,11 @@ def _live(
     finally:
         run_dirs.remove(directory)
         os._exit(code)
+
+
+def _let_it_start(*sockets: socket.socket) -> None:
+    """Leave the machine to a program that tells nothing, until it runs or somebody asks."""
+    select.select(sockets, [], [], LET_START)
 
 
 def _detach(keep: set[int]) -> None:

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import importlib
 import os
 import re
 import stat
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -257,12 +259,22 @@ def _project(
     read_only: bool = False,
     remark: str = "",
 ) -> Project:
-    import hashlib
-
     base, no_home = places.state_home(env)
     # One state directory a bank, so that whoever shares the bank shares its copy.
     place = directory.parent if directory.name == NAME else directory
     name = re.sub(r"[^\w.-]", "_", place.name)[:40] or "root"
-    digest = hashlib.sha256(os.fsencode(place)).hexdigest()[:8]
+    digest = _sha256(os.fsencode(place))[:8]
     state = base / f"{name}-{digest}"
     return Project(root, directory, state, read_only, remark or no_home)
+
+
+def _sha256(data: bytes) -> str:
+    """The digest in hex, by Python's own code: loading OpenSSL would be felt at each start."""
+    own = "_sha2" if sys.version_info >= (3, 12) else "_sha256"
+    try:
+        made = importlib.import_module(own).sha256(data)
+    except ImportError:
+        import hashlib
+
+        made = hashlib.sha256(data)
+    return str(made.hexdigest())

@@ -123,7 +123,9 @@ class Link:
             _wait(self.fileno(), self.wants_write, left)
 
     def wait_ready(self, timeout: float) -> Message | None:
-        """Block up to `timeout` seconds for the session's `ready`."""
+        """Block up to `timeout` seconds for the session's `ready`; it hears that it is wanted."""
+        if timeout > 0 and self.ready is None:
+            self.send({"type": "wanted"})
         return self.wait_for("ready", timeout)
 
     def ask_end(self, exit_code: int, timeout: float = 2.0) -> Message | None:
