@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -178,3 +179,18 @@ def test_the_package_itself_loads_nothing() -> None:
 def test_the_terminal_room_loads_nothing_heavy() -> None:
     names = [dotted(p) for p in modules() if room(dotted(p)) == "terminal"]
     assert loaded_by(f"import {', '.join(names)}") & set(HEAVY) == set()
+
+
+def test_starting_a_program_loads_what_it_takes_and_no_more(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "pmem", "run", "true"],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(PACKAGE.parent)},
+        check=True,
+    )
+    loaded = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+    assert "pexpect" not in loaded and "pmem.session.process" in loaded  # without a terminal
+    spared = {*HEAVY, "_hashlib", "random", "ssl", "tempfile", "tomllib"}
+    assert loaded & spared == set()
