@@ -294,5 +294,7 @@ def prepared(environment: Environment, options: StartOptions, task: str) -> Iter
 
 def _end_line(environment: Environment, session: Session, settings: Settings) -> None:
     if not settings.quiet and environment.stderr_isatty:
-        tally = session.tally
-        environment.say(f"{tally.steps} steps · {tally.reminders} reminders · pmem log")
+        from pmem.cli.words import count
+
+        said = count(session.tally.steps, "step"), count(session.tally.reminders, "reminder")
+        environment.say(" · ".join((*said, "pmem log")))

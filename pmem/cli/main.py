@@ -163,6 +163,8 @@ def run(args: Sequence[str], environment: Environment) -> int:
         environment.say(error.format_message())
         return Exit.OURS
     except (click.Abort, KeyboardInterrupt):
+        if not environment.env.get("PMEM_DEBUG"):  # what is half made complains when it is let go
+            sys.unraisablehook = lambda _: None
         return Exit.INTERRUPTED
     except BrokenPipeError:
         _stop_writing()

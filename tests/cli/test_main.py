@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import subprocess
@@ -166,3 +167,23 @@ def test_the_shell_completes_what_there_is(
     found = [line.removeprefix("plain,") for line in done.stdout.splitlines()]
     assert set(offered) <= set(found), done
     assert not set(kept_out) & set(found)
+
+
+def test_ctrl_c_lets_half_made_things_go_without_a_word(
+    pmem: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    heard: list[Any] = []
+
+    class HalfMade:
+        def __del__(self) -> None:
+            raise AttributeError("no attribute '_state'")
+
+    def interrupted(*_: Any, **__: Any) -> None:
+        half = HalfMade()  # alive in the frame until the interrupt is done with
+        raise KeyboardInterrupt(half is None)
+
+    monkeypatch.setattr(sys, "unraisablehook", heard.append)
+    monkeypatch.setattr("pmem.cli.main.pmem.main", interrupted)
+    assert pmem("status").code == 130
+    gc.collect()
+    assert heard == []
