@@ -8,6 +8,7 @@ these; `agent_id`, `session` and `cwd` may stand in each:
     {"event": "proposed", "tool": "bash", "id": "call_1", "args": {"command": "make"}}
     {"event": "observed", "tool": "bash", "id": "call_1", "args": {…}, "output": "…",
                           "exit_code": 2, "is_error": true, "refused": false, "seconds": 0.2}
+    {"event": "compacting"}                                before what was said is summed up
     {"event": "compacted", "summary": "…"}
     {"event": "finished", "message": "done"}
     {"event": "ended"}
@@ -34,6 +35,7 @@ from pmem.agents.past import LONGEST, Turn, before
 from pmem.agents.tool_calls import Tools
 from pmem.core.event import (
     Answer,
+    Compacting,
     Ended,
     Event,
     Finished,
@@ -72,6 +74,8 @@ class PluginEvents:
             case "observed":
                 known = self._calls.get(_key(said))
                 return [] if known is not None and not known.open else [Observed(self._ended(said))]
+            case "compacting":
+                return [Compacting(agent)]
             case "compacted":
                 summary = excerpt(str(said.get("summary") or ""))
                 # What is said to it waits for the next request: the first one that needs it.

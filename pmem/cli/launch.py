@@ -160,13 +160,15 @@ def known_agent(command: Sequence[str], agent: str, patience: float = 0.0) -> Pr
     def prepare(run_dir: Path, nonce: str) -> Line:
         from pmem.agents.protocol import HookLine
         from pmem.agents.registry import ADAPTERS
-        from pmem.hook.line import HOOKED, hook_command
+        from pmem.hook.line import HOOKED, WAIT, hook_command
 
         hook = HookLine(
             hook_command(agent, seconds=patience or None), timeout=max(10, round(patience) + 5)
         )
         made = ADAPTERS[agent].launch(name, args, hook, run_dir)
-        return Line(made.argv, {**made.env, HOOKED: agent}, made.remark, made.after)
+        waits = {WAIT: f"{patience:g}"} if patience else {}
+        env = {**made.env, HOOKED: agent, **waits}
+        return Line(made.argv, env, made.remark, made.after)
 
     return Program(command, agent, prepare, patience=patience)
 

@@ -12,6 +12,8 @@ CLIENT = Path(__file__).resolve().with_name("client.py")
 ATTACHED = CLIENT.with_name("attached.py")
 #: Set for an agent that pmem started, so that the hook of an attached project is silent in it.
 HOOKED = "PMEM_HOOKED"
+#: How long a plug-in waits for an answer, in seconds, where that is longer than by itself.
+WAIT = "PMEM_WAIT"
 
 
 def hook_command(

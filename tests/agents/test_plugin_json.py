@@ -17,6 +17,7 @@ from pmem.core.decision import HEADER, Reminder
 from pmem.core.event import (
     SILENT,
     Answer,
+    Compacting,
     Ended,
     Event,
     Finished,
@@ -195,7 +196,10 @@ def test_a_resumed_conversation_tells_its_past(plugin: PluginEvents) -> None:
     assert plugin.events(said("started", how="resume", past="odd")) == [Started("resume")]
 
 
-def test_a_compaction_is_told_and_may_be_answered_at_once(plugin: PluginEvents) -> None:
+def test_a_compaction_is_told_before_and_after_and_may_be_answered_at_once(
+    plugin: PluginEvents,
+) -> None:
+    assert plugin.events(said("compacting")) == [Compacting()]
     step, goes_on = plugin.events(said("compacted", summary="we built"))
     assert isinstance(step, Observed) and step.step.observation == "we built"
     assert goes_on == Started("compact")

@@ -29,7 +29,8 @@ def ask(told: dict[str, Any]) -> dict[str, Any]:
     """The session's answer, {} for silence and on any trouble."""
     try:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as link:
-            link.settimeout(float(os.environ.get("PMEM_PATIENCE") or LIMIT))
+            waits = os.environ.get("PMEM_WAIT") or os.environ.get("PMEM_PATIENCE")
+            link.settimeout(float(waits or LIMIT))
             link.connect(os.environ["PMEM_SOCK"])
             head = f"pmem1 {os.environ['PMEM_TOKEN']} {AGENT}\n"
             link.sendall((head + json.dumps(told)).encode("utf-8", "replace"))

@@ -128,7 +128,11 @@ export const Pmem = async ({ client, directory }) => {
         exit_code: Number.isInteger(code) ? code : undefined,
       })
     },
-    "experimental.session.compacting": async ({ sessionID }) => void compacting.add(sessionID),
+    "experimental.session.compacting": async ({ sessionID }) => {
+      compacting.add(sessionID)
+      await told
+      await tell(sessionID, { event: "compacting" })
+    },
     "experimental.chat.messages.transform": async (_, { messages }) => {
       const last = messages.findLast((m) => m.info.role === "user")
       const sessionID = last?.info.sessionID

@@ -101,6 +101,7 @@ export default function (pi) {
     message_end: async ({ message: said }) => {
       if (said?.role === "assistant") message = words(said.content)
     },
+    session_before_compact: async (_, ctx) => void (await tell({ event: "compacting" }, ctx)),
     session_compact: async ({ compactionEntry }, ctx) => {
       await tell({ event: "compacted", summary: compactionEntry?.summary ?? "" }, ctx)
     },

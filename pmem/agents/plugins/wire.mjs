@@ -1,11 +1,12 @@
 // The way from a plug-in to pmem's session, for agents that run JavaScript.
 //
 // One object goes out over the unix socket named by PMEM_SOCK, one comes back, or nothing. On any
-// trouble, and after half a second (PMEM_PATIENCE seconds, if set), the answer is null: a plug-in
-// never fails its agent.
+// trouble, and after half a second (PMEM_WAIT or PMEM_PATIENCE seconds, if set), the answer is null:
+// a plug-in never fails its agent.
 import net from "node:net"
 
-const LIMIT = 1000 * (Number(process.env.PMEM_PATIENCE) || 0.5) // milliseconds
+const { PMEM_WAIT, PMEM_PATIENCE } = process.env
+const LIMIT = 1000 * (Number(PMEM_WAIT) || Number(PMEM_PATIENCE) || 0.5) // milliseconds
 
 export const reachable = () => Boolean(process.env.PMEM_SOCK && process.env.PMEM_TOKEN)
 
