@@ -101,5 +101,5 @@ def found_stale(environment: Environment, directory: str | None, *, prune: bool)
         bank_file.apply(CitedFiles(bank_file.project.root).marks(bank_file.bank.entries.values()))
         stale = {e.id: e.stale for e in bank_file.bank.entries.values() if e.stale}
         if prune:
-            bank_file.apply([Delete(id) for id in stale])
+            bank_file.apply([Delete(id, "user") for id in stale])
     return stale

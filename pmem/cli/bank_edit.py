@@ -117,7 +117,7 @@ def changes(before: MemoryBank, after: MemoryBank, now: MemoryBank) -> list[Bank
     Only the fields that were changed are written. An entry whose content or watch was rewritten
     becomes the user's own.
     """
-    ops: list[BankOp] = [Delete(id) for id in before.entries if id not in after.entries]
+    ops: list[BankOp] = [Delete(id, "user") for id in before.entries if id not in after.entries]
     for entry in after.entries.values():
         old = before.get(entry.id)
         if entry == old:

@@ -351,8 +351,11 @@ def test_what_others_wrote_while_the_editor_was_open_is_kept(
 def test_an_entry_taken_out_in_the_editor_is_forgotten(
     kept: Path, pmem: Call, editor: Editor
 ) -> None:
-    pmem("bank", "edit", "npm-test", env=editor(': > "$1"'))
+    pmem("bank", "add", "--id", "mine", "Node 22 only.")
+    for id in ("npm-test", "mine"):  # what a person wrote is that person's to take out
+        assert pmem("bank", "edit", id, env=editor(': > "$1"')).err == "pmem: 1 change kept\n"
     assert [e["id"] for e in on_disk(kept)["procedural"]] == ["npm-run-build"]
+    assert [e["id"] for e in on_disk(kept)["knowledge"]] == ["no-force-push"]
 
 
 def test_an_editor_left_without_a_change_changes_nothing(
