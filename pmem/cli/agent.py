@@ -257,7 +257,7 @@ def prepared(environment: Environment, options: StartOptions, task: str) -> Iter
     if not task and not environment.stdin_isatty:
         raise Trouble("there is no task", 'as in: pmem agent "make the tests pass"', Exit.USAGE)
     project = project_of(environment, options.directory, code=Exit.OURS)
-    settings = replace(settings_of(environment, project, options.flags()), mode="sync")
+    settings = settings_of(environment, project, options.flags())._replace(mode="sync")
     if not settings.model:
         raise Trouble(
             "there is no model to work with", "name one with --model anthropic:NAME", Exit.USAGE
@@ -265,7 +265,7 @@ def prepared(environment: Environment, options: StartOptions, task: str) -> Iter
     yes = bool(options.yes)
     if not environment.terminal and not yes:
         raise Trouble("nobody can be asked before a command runs", "add --yes", Exit.USAGE)
-    asked = replace(settings, arm="selective")
+    asked = settings._replace(arm="selective")
     if settled(environment, project, asked, yes=yes, quiet=False).arm != "selective":
         raise Trouble(
             f"you said no to {settings.model} here", "pmem config consent yes", Exit.USAGE

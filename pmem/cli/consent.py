@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pmem.cli.environment import Environment
@@ -55,7 +54,7 @@ def settled(
         return settings
     if consented(project, settings.model, settings.base_url):
         return settings
-    rules = replace(settings, arm="rules")
+    rules = settings._replace(arm="rules")
     if not tells or declined(project, settings.model, settings.base_url):
         return rules
     if not environment.terminal:
@@ -87,14 +86,18 @@ def explained(
     own = config_file(environment.env)
     price = load_prices(own.with_name(NAME) if own is not None else None).price(settings.model)
     cost = (
-        "its price is not known to pmem, tokens are counted"
+        "its price is not known to pmem"
         if price is None
         else f"${price.input:g} for a million tokens in, ${price.output:g} out"
     )
     where = f" at {settings.base_url}" if settings.base_url else ""
-    bounds = (("session", settings.session_money), ("day", settings.day_money))
-    limits = " and ".join(f"${money:g} a {what}" for what, money in bounds if money)
-    limits = f"at most {limits}" if limits else "without a limit in money"
+    bounds: Sequence[float] = (settings.session_money, settings.day_money)
+    words = "${:g} a {}"
+    if price is None:  # then only tokens are limited
+        bounds, words = (settings.session_tokens, settings.day_tokens), "{:,} tokens a {}"
+    both = zip(bounds, ("session", "day"), strict=True)
+    limits = " and ".join(words.format(bound, what) for bound, what in both if bound)
+    limits = f"at most {limits}" if limits else "without a limit"
     told = (
         f"{begin} {settings.model}{where} ({cost}; {limits}).\n"
         "It is sent the task, rule files, the last steps with their outputs, and the bank; values"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -93,7 +93,7 @@ def follow(environment: Environment, agent: Running) -> int:
     project = project_of(inside, None)
     settings = settings_of(inside, project)
     if not settings.model.startswith("scripted:"):  # nobody asked for a model here
-        settings = replace(settings, arm="rules")
+        settings = settings._replace(arm="rules")
     leash = Leash(agent.pid)
     config = SessionConfig(project, settings, agent.agent, (agent.agent,), place)
     session, bank_file, log = assemble(config, environment.env)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
@@ -65,7 +65,7 @@ def accepted(environment: Environment, project: Project, settings: Settings) -> 
             f" pmem config model {offer.model}, then pmem config consent yes"
         )
         return False
-    named = replace(settings, model=offer.model)
+    named = settings._replace(model=offer.model)
     for line in explained(environment, named, f"{offer.key} is set: memory could ask"):
         environment.write_words(line)
     answer = answered(environment, "Let it be asked in this project? [y]es, [N]o, ne[v]er: ")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -252,7 +252,7 @@ def _settings(environment: Environment, arm: str, model: str | None, yes: bool) 
 
     project = project_of(environment, None)
     given = settings_of(environment, project, {"model": model} if model else {})
-    settings = replace(given, arm=arm)
+    settings = given._replace(arm=arm)
     if settings.model and not sends(settings.model):
         return settings
     if settled(environment, project, settings, yes=yes, quiet=True).arm != arm:

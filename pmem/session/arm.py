@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -58,7 +58,7 @@ def playing(
                 raise
             return Playing(arm_named(arm).reflexes, note=f"without: {error}; all rules are on")
     try:
-        return _with_model(replace(settings, arm=arm), project, env, keep, redact)
+        return _with_model(settings._replace(arm=arm), project, env, keep, redact)
     except ValueError as error:
         return Playing(arm_named("rules").reflexes, note=f"{error}; rules only this time")
 

@@ -8,8 +8,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 Value = str | int | float | bool | tuple[str, ...]
 
@@ -24,8 +23,7 @@ class SettingsError(ValueError):
     """A setting that cannot be taken; the message names where it stands and what is allowed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Knob:
+class Knob(NamedTuple):
     """One setting.
 
     `allowed` lists the only values of a string, `least` is the smallest number. `runs` marks
@@ -218,6 +216,7 @@ KNOBS: dict[str, Knob] = {
             accepts=lambda text: re.fullmatch(r"[a-z][a-z0-9-]*", text) is not None,
             form="an agent's name, as in claude",
         ),
+        Knob("gate", "", "a file of pmem train gate: learned from your sessions when to be quiet"),
         Knob("off", False, "switch everything off; also PMEM=off"),
     )
 }

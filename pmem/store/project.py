@@ -14,8 +14,8 @@ import re
 import stat
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from pmem.store import files, places
 from pmem.store.git_files import main_worktree
@@ -41,8 +41,7 @@ class ForeignDirectory(Exception):
     """A `.pmem` that is not pmem's to use; the message says why and what to do."""
 
 
-@dataclass(frozen=True, slots=True)
-class Project:
+class Project(NamedTuple):
     """Where a project's files are.
 
     `root` is what recorded directories are relative to, `dir` holds bank.toml (and may not exist

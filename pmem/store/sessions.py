@@ -10,7 +10,7 @@ import os
 import re
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +57,7 @@ def list_sessions(project: Project) -> list[SessionInfo]:
 def of_session(project: Project, id: str) -> Project:
     """The project with a bank that one session has for itself, beside its log."""
     own = project.state / id
-    return replace(project, dir=own / "bank", state=own)
+    return project._replace(dir=own / "bank", state=own)
 
 
 def alone(project: Project, but: str) -> bool:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from pmem.store import places
 from pmem.store.knobs import KNOBS, OFF, Knob, SettingsError, Value
@@ -15,8 +15,7 @@ from pmem.store.project import Project
 __all__ = ["Settings", "SettingsError", "load_settings"]
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(NamedTuple):
     """Every setting, as knobs.py explains them; `timeout` and `patience` are in seconds.
 
     `sources` says for each where it came from (`default`, a file, a variable, `--flag`);
@@ -52,9 +51,10 @@ class Settings:
     keep_mb: int = 500
     shell: str = ""
     agent: str = ""
+    gate: str = ""
     off: bool = False
 
-    sources: Mapping[str, str] = field(default_factory=dict)
+    sources: Mapping[str, str] = MappingProxyType({})
     remarks: tuple[str, ...] = ()
 
 

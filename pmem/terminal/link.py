@@ -7,7 +7,6 @@ stopped reading turns the link off instead of holding up the terminal.
 
 from __future__ import annotations
 
-import json
 import select
 import socket
 import time
@@ -74,6 +73,8 @@ class Link:
         """
         if not self.alive:
             return False
+        import json
+
         line = json.dumps(message).encode("ascii")  # escaped, lone surrogates survive
         if len(line) >= MAX_MESSAGE:
             raise ValueError(f"a message of {len(line)} bytes is too large for the link")
@@ -168,6 +169,8 @@ class Link:
                 self._turn_off("it sent something that is no message")
 
     def _split_lines(self) -> None:
+        import json
+
         *lines, rest = self._incoming.split(b"\n")
         self._incoming = rest
         for line in lines:
