@@ -9,6 +9,8 @@ from pmem.cli.environment import Environment
 from pmem.cli.exits import Exit, Trouble
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pmem.store.project import Project
     from pmem.store.settings import Settings
 

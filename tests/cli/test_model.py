@@ -50,6 +50,8 @@ def test_a_yes_holds_for_the_next_run(bench: Bench) -> None:
     assert bench.pmem("config", "consent").stdout == "no\n"
     said = bench.pmem("config", "consent", "yes")
     assert "may be asked" in said.stderr and "It is sent the task" in said.stderr
+    words = " ".join(said.stderr.split())  # without a price money is not limited
+    assert "at most 2,000,000 tokens a session and 10,000,000 tokens a day)" in words
     assert bench.pmem("config", "consent").stdout == "yes\n"
     assert heard(bench.play("mode=sync", once=True))
     bench.pmem("config", "consent", "no")
