@@ -93,9 +93,8 @@ def _live(
     code = 125
     try:
         _detach({listener.fileno(), link.fileno()})
-        if not config.tells:
-            _let_it_start(listener, link)
-        serve(config, env, listener, link, token)
+        if config.tells or _is_needed(listener, link):
+            serve(config, env, listener, link, token)
         code = 0
     except SystemExit:
         code = 0
@@ -106,9 +105,17 @@ def _live(
         os._exit(code)
 
 
-def _let_it_start(*sockets: socket.socket) -> None:
-    """Leave the machine to a program that tells nothing, until it runs or somebody asks."""
-    select.select(sockets, [], [], LET_START)
+def _is_needed(listener: socket.socket, link: socket.socket) -> bool:
+    """Leave the machine to a program that tells nothing, until it runs or somebody asks.
+
+    Whether there is something to do then: False if the program is over.
+    """
+    if select.select([listener, link], [], [], LET_START)[0] != [link]:
+        return True
+    try:
+        return bool(link.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT))
+    except OSError:
+        return False
 
 
 def _detach(keep: set[int]) -> None:
