@@ -35,6 +35,8 @@ verify it before you rely on it.
 """
 #: Tokens of one answer.
 MAX_TOKENS = 4096
+#: How long a command may take.
+LASTS = click.FloatRange(0, 86400, min_open=True)
 
 
 @click.command(
@@ -49,12 +51,7 @@ before the action; --arm rules leaves it to the rules."""
 )
 @click.argument("words", metavar="[TASK]", nargs=-1)
 @click.option("--steps", type=click.IntRange(min=1), default=50, help="Steps at most.")
-@click.option(
-    "--seconds",
-    type=click.FloatRange(0, 86400, min_open=True),
-    default=120.0,
-    help="Seconds a command may take.",
-)
+@click.option("--seconds", type=LASTS, default=120.0, help="Seconds a command may take.")
 @start_options
 @click.pass_context
 def agent(
@@ -90,9 +87,10 @@ class Work:
         for _ in range(steps):
             reply = self.act()
             if not reply.calls:
-                if not reply.text.strip():
+                text = reply.text.strip()
+                if not text and not self.environment.stdin_isatty:
                     raise Trouble(f"{self.model.name} gave an empty answer", "start it again")
-                self.environment.write(reply.text.strip())
+                self.environment.write(text or f"({self.model.name} gave an empty answer)")
                 if self.finish() or self.user_says(""):
                     continue
                 return Exit.OK
