@@ -7,7 +7,6 @@ holds longer than `HOLD` seconds and loses nothing.
 
 from __future__ import annotations
 
-import re
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
@@ -16,6 +15,7 @@ from typing import Any
 
 from pmem.terminal.commands import Commands
 from pmem.terminal.gate import IN_TIME, SURE, Gate, Question
+from pmem.terminal.last_line import LastLine
 from pmem.terminal.link import Link
 from pmem.terminal.marks import Mark, MarkParser
 from pmem.terminal.modes import Modes
@@ -26,14 +26,6 @@ HOLD = 0.15
 MAX_HELD = 256 << 10
 #: After so many answers that came too late nothing is held until one comes in time.
 PATIENCE = 3
-#: How much of what was shown is looked at to tell whether the cursor is at a line's start.
-_LOOK_BACK = 256
-
-#: What moves no cursor; SI and SO end the attributes where TERM is tmux, screen or linux.
-_SEQUENCES = re.compile(
-    rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[()][A-Z0-9]|[=>78])"
-    rb"|[\x00\x07\x0e\x0f]"
-)
 
 Banner = Mapping[str, Any]
 
@@ -86,7 +78,7 @@ class ShellStream:
         self._shell_pid = ""
         self._gate: Gate | None = None
         self._when_shown: list[Callable[[], None]] = []
-        self._tail = b""
+        self._last = LastLine()
         self._dropped = False
         self.question: Question | None = None
         self.to_shell = bytearray()
@@ -125,7 +117,7 @@ class ShellStream:
             return False
         self.modes.feed(chunk)
         self._commands.output(chunk)
-        self._remember(chunk)
+        self._last.shown(chunk)
         return True
 
     def finish(self) -> None:
@@ -169,7 +161,7 @@ class ShellStream:
             if isinstance(item, bytes):
                 self._held_bytes -= len(item)
                 parts.append(item)
-                self._remember(item)
+                self._last.shown(item)
             else:
                 if not item.answered and self._link.alive and time.monotonic() < item.until:
                     break
@@ -306,9 +298,9 @@ class ShellStream:
         if held.waits and banners:
             self._when_shown.append(lambda: self._let_through(held))
         drawn = b"".join(self._draw(banner) for banner in banners)
-        if drawn and not self._at_line_start():
+        if drawn and not self._last.is_empty:
             drawn = b"\r\n" + drawn
-        self._remember(drawn)
+        self._last.shown(drawn)
         return drawn
 
     def _let_through(self, held: _Held) -> None:
@@ -322,12 +314,3 @@ class ShellStream:
         assert self.question is not None
         self.to_shell += self.question.kept
         self.question = None
-
-    def _remember(self, shown: bytes) -> None:
-        self._tail = (
-            (self._tail + shown)[-_LOOK_BACK:] if len(shown) < _LOOK_BACK else (shown[-_LOOK_BACK:])
-        )
-
-    def _at_line_start(self) -> bool:
-        visible = _SEQUENCES.sub(b"", self._tail)
-        return not visible or visible[-1:] in (b"\n", b"\r")
