@@ -1,6 +1,8 @@
 """The proxy process: it serves until its standard input ends, whatever ended the other side.
 
 The first line there is JSON with what it needs; nothing of it stands in arguments or environment.
+The process that reads it only keeps the port: another one serves, and when that is killed a new one
+goes on at the same port, where connections wait for it meanwhile.
 """
 
 from __future__ import annotations
@@ -15,20 +17,58 @@ import sys
 import time
 from typing import Any
 
+#: After so many ends in a row the next process only passes requests on; after so many none comes.
+WITH_MEMORY, AT_ALL = 2, 5
+#: A process that served so long did not end in a row, in seconds.
+LONG = 60.0
+
 
 def main() -> None:
-    """Read the line, serve, end. Never returns."""
+    """Read the line, have it served, end. Never returns."""
     for ignored in (signal.SIGINT, signal.SIGHUP, signal.SIGPIPE):
         signal.signal(ignored, signal.SIG_IGN)
     line = sys.stdin.buffer.readline()
+    try:
+        told = json.loads(line)
+    except ValueError:  # whoever started it was gone before it could say what is needed
+        os._exit(125)
+    ends = 0
+    while True:
+        begun = time.monotonic()
+        serving = os.fork()
+        if not serving:
+            _serve_and_end(told if ends < WITH_MEMORY else {**told, "socket": ""})
+        status = os.waitpid(serving, 0)[1]
+        if status == 0:
+            os._exit(0)
+        ends = 1 if time.monotonic() - begun > LONG else ends + 1
+        complain(str(told.get("errors", "")), _how_it_ended(status, ends))
+        if ends == AT_ALL:
+            os._exit(125)
+        time.sleep(0.1 * (ends - 1))
+
+
+def _how_it_ended(status: int, ends: int) -> str:
+    code = os.waitstatus_to_exitcode(status)
+    how = f"was ended by signal {-code}" if code < 0 else f"ended with {code}"
+    then = (
+        "it is not started again"
+        if ends == AT_ALL
+        else "another goes on"
+        if ends < WITH_MEMORY
+        else "another goes on, without memory"
+    )
+    return f"the model proxy {how}; {then}\n"
+
+
+def _serve_and_end(told: dict[str, Any]) -> None:
     code = 0
     try:
-        asyncio.run(_serve(json.loads(line)))
-    except Exception as error:
+        asyncio.run(_serve(told))
+    except BaseException as error:
         from pmem.proxy.memory import trace
 
-        with contextlib.suppress(ValueError):
-            complain(json.loads(line).get("errors", ""), trace(error))
+        complain(str(told.get("errors", "")), trace(error))
         code = 125
     os._exit(code)
 

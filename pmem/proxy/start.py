@@ -6,9 +6,12 @@ instead of being refused.
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import json
+import os
 import secrets
+import signal
 import socket
 import subprocess
 import sys
@@ -119,7 +122,8 @@ class Open:
         try:
             self.process.wait(PATIENCE)
         except subprocess.TimeoutExpired:
-            self.process.kill()
+            with contextlib.suppress(OSError):
+                os.killpg(self.process.pid, signal.SIGKILL)
             self.process.wait()
 
 

@@ -10,7 +10,9 @@ import gzip
 import hashlib
 import http.client
 import json
+import os
 import shutil
+import signal
 import socket
 import subprocess
 import threading
@@ -356,6 +358,47 @@ def test_what_a_session_says_to_a_reply_comes_with_the_next_request(short_dir: P
     blocks = json.loads(service.requests[1].body)["messages"][-1]["content"]
     assert [block.get("text") for block in blocks] == [None, "remember"]
     service.close()
+
+
+def serving(keeper: int) -> list[int]:
+    """The process that serves, a child of the one that keeps the port."""
+    listed = subprocess.run(
+        ["ps", "-A", "-o", "pid=,ppid="], capture_output=True, text=True, check=True
+    )
+    pairs = [line.split() for line in listed.stdout.splitlines()]
+    return [int(pid) for pid, parent in pairs if int(parent) == keeper]
+
+
+def test_one_that_is_killed_is_followed_by_another_at_its_port(
+    service: Service, short_dir: Path
+) -> None:
+    """The second one that follows only passes on; after five ends in a row there is none."""
+    mind = Mind(short_dir / "s", lambda said: "remember")
+    request = next(iter(ANTHROPIC.talk([])))
+    with proxied(service.url, mind) as (port, door, running):
+        for _ in range(4):
+            assert ask(port, door + ANTHROPIC.path, request)[0] == 200
+            [pid] = serving(running.process.pid)
+            os.kill(pid, signal.SIGKILL)
+        assert ask(port, door + ANTHROPIC.path, request)[0] == 200
+        [pid] = serving(running.process.pid)
+        os.kill(pid, signal.SIGKILL)
+        assert running.process.wait(STUCK) == 125
+        with pytest.raises(ConnectionRefusedError):
+            ask(port, door + ANTHROPIC.path, request)
+    spoke = [b"remember" in request.body for request in service.requests]
+    assert spoke == [True, True, False, False, False]
+
+
+def test_whoever_serves_ends_with_the_start_even_if_nobody_keeps_the_port(service: Service) -> None:
+    with proxied(service.url) as (port, door, running):
+        assert ask(port, door + ANTHROPIC.path)[0] == 200
+        running.process.kill()
+        running.process.wait(STUCK)
+        assert ask(port, door + ANTHROPIC.path)[0] == 200
+    with pytest.raises(OSError):  # refused, or reset while it ends
+        for _ in range(10_000):
+            ask(port, door + ANTHROPIC.path)
 
 
 def test_it_ends_with_whoever_started_it(service: Service) -> None:
