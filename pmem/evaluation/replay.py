@@ -14,6 +14,7 @@ from typing import Any, Literal
 from pmem.core.bank import MemoryBank
 from pmem.core.decision import Delivery, Reminder
 from pmem.core.event import Answer, Event, Finished, Observed, Proposed, UserMessage
+from pmem.core.gate import Gate
 from pmem.core.step import ACTING_KINDS, Step
 from pmem.memory.protocol import MemoryAgent
 from pmem.session.in_memory import BankInMemory, LogInMemory
@@ -85,11 +86,23 @@ def replay(
     hold: str = "sure",
     session: str = "replay",
     redact: Callable[[str], str] = str,
+    gate: Gate | None = None,
 ) -> Replayed:
-    """Play neutral lines to a memory agent, step by step, without a look ahead."""
+    """Play neutral lines to a memory agent, step by step, without a look ahead.
+
+    A `gate` keeps back what it refuses.
+    """
     kept, log, clock = BankInMemory(bank), LogInMemory(), Clock()
     files = [(f["path"], f["text"]) for f in header.get("context_files") or () if f.get("text")]
-    outside = Outside(kept, log, memory, rule_files=lambda: files, clock=clock, redact=redact)
+    outside = Outside(
+        kept,
+        log,
+        memory,
+        rule_files=lambda: files,
+        clock=clock,
+        redact=redact,
+        gate=gate or Gate(),
+    )
     ring = Session(
         outside,
         id=session,

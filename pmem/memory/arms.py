@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from pmem.core.bank import BankOp, UpdateStatus
 from pmem.core.decision import Decision, Reminder, Silence, Trigger
+from pmem.core.gate import Gate
 from pmem.core.moment import Moment
 from pmem.memory.protocol import MemoryAgent
 
@@ -99,6 +100,7 @@ class Together:
 
     mind: ModelAgent
     reflexes: MemoryAgent | None = None
+    gate: Gate = field(default_factory=Gate)
     _asked: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
@@ -112,7 +114,8 @@ class Together:
         ops = list(self.reflexes.manage(moment)) if self.reflexes is not None else []
         # The status is the model's where there is one.
         ops = [op for op in ops if not isinstance(op, UpdateStatus)]
-        self._asked = self.mind.style.pure or self._wants.asks(moment)
+        worth = self._wants.asks(moment) and self.gate.asks(moment)
+        self._asked = self.mind.style.pure or worth
         return [*ops, *self.mind.manage(moment)] if self._asked else ops
 
     def decide(self, moment: Moment) -> Decision:

@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from pmem import __version__
+from pmem.core.gate import Gate
 from pmem.core.redact import redactor
 from pmem.session.arm import playing
 from pmem.session.changes import changed_since
@@ -19,6 +20,7 @@ from pmem.session.session import Session
 from pmem.store.bank_file import BankFile
 from pmem.store.calls import recorded_calls
 from pmem.store.cited import CitedFiles
+from pmem.store.gate_file import load_gate
 from pmem.store.quiet_file import QuietFile
 from pmem.store.session_log import SessionLog, new_session_id
 from pmem.store.sessions import alone, of_session
@@ -49,6 +51,14 @@ def assemble(config: SessionConfig, env: Mapping[str, str]) -> tuple[Session, Ba
     parts = playing(settings, project, env, keep=log.call, redact=redact)
     if parts.note:
         bank_file.notes.append(parts.note)
+    gate = Gate()
+    if settings.gate:
+        try:
+            gate = load_gate(project.root / Path(settings.gate).expanduser())
+        except ValueError as error:
+            bank_file.notes.append(f"{error}; none is used this time")
+    if parts.thinking is not None:
+        parts.thinking.mind.gate = gate
     outside = Outside(
         bank=bank_file,
         log=log,
@@ -62,6 +72,7 @@ def assemble(config: SessionConfig, env: Mapping[str, str]) -> tuple[Session, Ba
         recorded=partial(recorded_calls, project.state, but=session_id),
         marks=CitedFiles(project.root).marks,
         alone=partial(alone, project, session_id),
+        gate=gate,
     )
     session = Session(
         outside,

@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 
 from pmem.core.bank import BankOp, MemoryBank
 from pmem.core.decision import Decision, Reminder, Silence, Trigger
+from pmem.core.gate import Gate
 from pmem.core.history import History
 from pmem.core.moment import Moment
 from pmem.memory.model.agent import Exchange, ModelAgent
@@ -60,6 +61,8 @@ class Mind:
         self.sync = sync
         self.timeout = timeout
         self.stopped = ""
+        #: What was learned of when a call is worth it; it can only save some.
+        self.gate = Gate()
         self._wants: dict[str | None, Wants] = {}
         #: Each with how many answers had been collected when it was asked.
         self._waiting: OrderedDict[str | None, tuple[Moment, int]] = OrderedDict()
@@ -90,7 +93,7 @@ class Mind:
         if self.stopped or self._closed:
             return False
         wants = self._wants.setdefault(lane, Wants())
-        if not self.agent.style.pure and not wants.asks(moment):
+        if not self.agent.style.pure and not (wants.asks(moment) and self.gate.asks(moment)):
             return False
         with self._changed:
             older, _ = self._waiting.pop(lane, (None, 0))

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Container, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from pmem.core.bank import BankOp, Entry, Mark, MemoryBank
+from pmem.core.gate import Gate
 from pmem.core.moment import Changed, unknown_changes
 from pmem.core.quiet import Quiet
 from pmem.core.step import Step
@@ -83,4 +84,6 @@ class Outside:
     marks: Callable[[Iterable[Entry]], Sequence[Mark]] = lambda entries: ()
     #: Whether no other session of the project runs: then the status is nobody's.
     alone: Callable[[], bool] = lambda: False
+    #: What was learned of when to speak; it can only refuse.
+    gate: Gate = field(default_factory=Gate)
     clock: Callable[[], float] = time.time

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from pmem.core.decision import Decision, Delivery, Reminder
+from pmem.core.decision import Decision, Delivery, Reminder, Silence
 from pmem.core.event import SILENT, Answer, Audience
 from pmem.core.moment import Given, Moment
 from pmem.session.choice import READ_BY_PEOPLE, audience, choose, may_hold
@@ -60,7 +60,11 @@ class Voice:
         if isinstance(verdict, Reminder):
             lane.said.add(verdict, moment)
             who = audience(self.deliver, channel)
-            if who is not None:
+            shut = self.outside.gate.refuses(verdict, moment)
+            if shut:  # it counts as said: what it kept quiet before stays quiet
+                lane.watches.spoke(verdict)
+                verdict = Silence(shut)
+            elif who is not None:
                 answer = self._give(lane, verdict, moment, channel, delivery, who)
         elif choice.candidate is None and moment.proposed is not None:
             return SILENT  # a reflex without a candidate is no memory step
