@@ -50,10 +50,11 @@ class Turn:
 
 class Conversations:
     """All conversations that went through one proxy. With `transient` words stand in one request
-    and its retries only."""
+    and its retries only. With `after_another` a conversation that is under way was told by another
+    process, which was killed: rather a step is missing than told twice."""
 
-    def __init__(self, *, transient: bool = False) -> None:
-        self._transient = transient
+    def __init__(self, *, transient: bool = False, after_another: bool = False) -> None:
+        self._transient, self._after_another = transient, after_another
         self._lanes: dict[bytes, Lane] = {}
         self._calls: dict[str, Lane] = {}
         self._latest: Lane | None = None
@@ -134,6 +135,9 @@ class Conversations:
         alone = self._latest is None
         lane = Lane(None if alone else f"p{body.prints[first + 1].hex()[:8]}")
         begun = max((n for n, group in enumerate(entries) if _by_agent(group)), default=-1) + 1
+        if begun and self._after_another:
+            list(_new(lane, entries, 0))
+            return lane, len(entries), []
         past = list(_new(lane, entries[:begun], 0))
         acted = any(one["event"] == "observed" for one in past)
         return lane, begun, [{"event": "resumed", "past": past}] if acted else past

@@ -33,7 +33,8 @@ class Memory:
     """What one proxy knows of the conversations that go through it.
 
     Without a `link` it listens to nobody and says nothing. `complain` gets the text of an
-    unexpected error, in which nothing of a request stands.
+    unexpected error, in which nothing of a request stands. `after_another`: this process took the
+    place of one that was killed.
     """
 
     def __init__(
@@ -42,9 +43,10 @@ class Memory:
         complain: Callable[[str], None],
         *,
         transient: bool = False,
+        after_another: bool = False,
     ) -> None:
         self._link, self._complain = link, complain
-        self._conversations = Conversations(transient=transient)
+        self._conversations = Conversations(transient=transient, after_another=after_another)
         self._known: body.Known = {}
         #: A session hears things in their order.
         self._order = asyncio.Lock()

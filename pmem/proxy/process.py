@@ -32,13 +32,14 @@ def main() -> None:
         told = json.loads(line)
     except ValueError:  # whoever started it was gone before it could say what is needed
         os._exit(125)
-    ends = 0
+    ends, first = 0, True
     while True:
         begun = time.monotonic()
         serving = os.fork()
         if not serving:
-            _serve_and_end(told if ends < WITH_MEMORY else {**told, "socket": ""})
-        status = os.waitpid(serving, 0)[1]
+            session = told["socket"] if ends < WITH_MEMORY else ""
+            _serve_and_end({**told, "socket": session, "after_another": not first})
+        status, first = os.waitpid(serving, 0)[1], False
         if status == 0:
             os._exit(0)
         ends = 1 if time.monotonic() - begun > LONG else ends + 1
@@ -85,7 +86,10 @@ async def _serve(told: dict[str, Any]) -> None:
         )
     errors = str(told.get("errors", ""))
     memory = Memory(
-        link, lambda text: complain(errors, text), transient=bool(told.get("transient"))
+        link,
+        lambda text: complain(errors, text),
+        transient=bool(told.get("transient")),
+        after_another=bool(told.get("after_another")),
     )
     proxy = Proxy(told["routes"], memory)
     await proxy.start(socket.socket(fileno=int(told["fd"])))

@@ -390,6 +390,19 @@ def test_one_that_is_killed_is_followed_by_another_at_its_port(
     assert spoke == [True, True, False, False, False]
 
 
+def test_what_was_told_before_a_kill_is_not_told_again(service: Service, short_dir: Path) -> None:
+    mind = Mind(short_dir / "s", lambda said: "")
+    before, again, later = list(ANTHROPIC.talk(COMMANDS[:3]))[1:]
+    with proxied(service.url, mind) as (port, door, running):
+        ask(port, door + ANTHROPIC.path, before)
+        [pid] = serving(running.process.pid)
+        os.kill(pid, signal.SIGKILL)
+        ask(port, door + ANTHROPIC.path, again)
+        ask(port, door + ANTHROPIC.path, later)
+    first, last = ([e["event"] for e in said["events"]] for said in mind.told)  # type: ignore[attr-defined]
+    assert "observed" in first and last == ["proposed", "observed"]
+
+
 def test_whoever_serves_ends_with_the_start_even_if_nobody_keeps_the_port(service: Service) -> None:
     with proxied(service.url) as (port, door, running):
         assert ask(port, door + ANTHROPIC.path)[0] == 200
