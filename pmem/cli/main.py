@@ -184,7 +184,7 @@ def run(args: Sequence[str], environment: Environment) -> int:
 
 
 def _usage(error: click.UsageError) -> str:
-    words = error.format_message().rstrip(".")
+    words = " ".join(error.format_message().split()).rstrip(".")
     words = words[:1].lower() + words[1:]
     if ";" in words or error.ctx is None:
         return words

@@ -56,6 +56,7 @@ def test_a_mistyped_command_is_named_as_it_was_meant(pmem: Call) -> None:
         (("--nonsense",), "no such option"),
         (("bank", "show"), "missing argument"),
         (("run",), "missing argument"),
+        (("init",), "choose from: bash, zsh, fish"),
         (("run", "--interval", "0", "true"), "0 is not in the range"),
         (("run", "--interval", "many", "true"), "not a valid integer"),
         (("run", "--hold", "always", "true"), "not one of"),
