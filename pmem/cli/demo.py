@@ -7,12 +7,16 @@ import sys
 import tempfile
 from importlib import resources
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from pmem.cli.environment import Environment
 from pmem.cli.exits import Exit, Trouble
 from pmem.cli.options import StartOptions
+
+if TYPE_CHECKING:
+    from pmem.store.project import Project
 
 #: Seconds the agent waits for memory, however busy the machine is.
 PATIENCE = 20.0
@@ -95,4 +99,14 @@ def tell(environment: Environment, project: Path) -> None:
     environment.write(
         f"\n{found.bank}\nis that bank: a file to read and to edit. Why pmem spoke:\n"
     )
-    environment.write(f"cd {project} && pmem log --decisions")
+    why = f"review --step {spoken(found)}" if environment.terminal else "log --decisions"
+    environment.write(f"cd {project} && pmem {why}")
+
+
+def spoken(project: Project) -> int:
+    """The step of the newest session before which memory spoke."""
+    from pmem.store.session_log import read_decisions
+    from pmem.store.sessions import list_sessions
+
+    decisions = read_decisions(list_sessions(project)[0].path)[0]
+    return next((int(d["before_step"]) for d in decisions if d.get("decision") == "remind"), 1)

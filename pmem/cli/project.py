@@ -55,11 +55,12 @@ def settings_of(
 
 @contextmanager
 def opened_bank(
-    environment: Environment, directory: str | None, *, change: bool = False
+    environment: Environment, directory: str | None, *, change: bool = False, blind: bool = False
 ) -> Iterator[BankFile]:
     """The project's bank; what the user must know of it is said, what was changed is written.
 
-    Raises Trouble if it is to be changed and cannot be.
+    Raises Trouble if it is to be changed and cannot be, and, unless `blind`, if it cannot be read:
+    a bank that is not read is not an empty one.
     """
     from pmem.store.bank_file import BankFile
 
@@ -68,6 +69,8 @@ def opened_bank(
         raise Trouble(f"nothing is kept in {project.root}", "name a place with --dir DIR")
     at_terminal = environment.stdout_isatty or environment.stderr_isatty
     bank_file = BankFile(project, vouched=at_terminal)
+    if bank_file.unread and not blind:
+        raise Trouble(bank_file.notes[-1])
     written = True
     try:
         yield bank_file

@@ -38,6 +38,12 @@ def review(
     """Browse what was done, what memory decided and why, and the bank, which can be edited."""
     if not environment.terminal:
         raise Trouble("review needs a terminal", "pmem log and pmem report do not", Exit.USAGE)
+    if environment.env.get("TERM") == "dumb":
+        raise Trouble(
+            "review needs a terminal that it can draw on, and TERM is dumb",
+            "pmem log and pmem report do not",
+            Exit.USAGE,
+        )
     from pmem.cli.log import find_session
     from pmem.review.browser import Browser
     from pmem.review.desk import Desk
@@ -45,7 +51,7 @@ def review(
     from pmem.store.bank_file import BankFile
     from pmem.store.sessions import list_sessions, of_session, session_info
 
-    with opened_bank(environment, directory) as bank_file:
+    with opened_bank(environment, directory, blind=True) as bank_file:
         project = bank_file.project
         sessions = list_sessions(project)
         place = find_session(environment, project, session, follow=False)

@@ -38,7 +38,7 @@ def status(environment: Environment, as_json: bool, directory: str | None) -> No
     from pmem.store.spending import Spending
 
     spending = Spending(state_home(environment.env)[0])
-    with opened_bank(environment, directory) as bank_file:
+    with opened_bank(environment, directory, blind=True) as bank_file:
         project, bank = bank_file.project, bank_file.bank
         settings = settings_of(environment, project)
         sessions = list_sessions(project)[: TOLD if as_json else SHOWN]
@@ -56,6 +56,7 @@ def status(environment: Environment, as_json: bool, directory: str | None) -> No
             "today": dict(zip(("tokens", "money"), spending.total(), strict=True)),
             "knowledge": len(bank.knowledge),
             "procedural": len(bank.procedural),
+            "unread": bank_file.unread,
             "stale": sum(1 for entry in bank.entries.values() if entry.stale),
             "sessions": [session(s) for s in sessions],
         }
@@ -99,9 +100,10 @@ def _show(environment: Environment, told: dict[str, Any], bank: str) -> None:
     table = grid(("", ""))
     table.show_header = False
     stale = f" · {told['stale']} stale: pmem bank check" if told["stale"] else ""
+    holds = f"{told['knowledge']} knowledge · {told['procedural']} procedural{stale}"
     facts = {
         "project": told["project"],
-        "bank": f"{bank} · {told['knowledge']} knowledge · {told['procedural']} procedural{stale}",
+        "bank": f"{bank} · {'cannot be read' if told['unread'] else holds}",
         "memory": f"{told['arm']} · interval {told['interval']} · window {told['window']}"
         f" · hold {told['hold']}",
     }

@@ -40,6 +40,7 @@ class Browser:
         self.editing: Entry | None = None
         self.typed = Buffer(multiline=False, on_text_changed=lambda _: self._typed())
         self.text = Buffer(multiline=True)
+        self._noted = len(view.desk.bank_file.notes)
         self._drawn = Drawn()
         self.app = self._application()
 
@@ -201,7 +202,16 @@ class Browser:
 
     def _grown(self) -> bool:
         view = self.view
+        unread = view.unread
         changed = view.desk.bank_file.refresh()
+        if view.unread != unread:
+            view.say(view.unread or "the bank can be read again", trouble=bool(view.unread))
+            changed = True
+        notes = view.desk.bank_file.notes
+        if len(notes) > self._noted and view.unread == unread:
+            view.say(notes[-1].replace(view.desk.bank_file.path, "bank.toml"), trouble=True)
+            changed = True
+        self._noted = len(notes)
         if view.recorded is None:
             return changed
         place = view.places[STEPS]

@@ -90,6 +90,12 @@ def _add(browser: Browser) -> None:
     browser.write(ADDING, "")
 
 
+def _again(browser: Browser, said: str) -> None:
+    """What was undone, or done again, is what is looked at next."""
+    browser.view.find(browser.view.desk.touched)
+    browser.view.take(said)
+
+
 def write_on(browser: Browser) -> None:
     """The person's words are in the box again, over what the entry has become."""
     conflict, browser.view.conflict = browser.view.conflict, None
@@ -116,6 +122,6 @@ ACTIONS: dict[str, Callable[[Browser], None]] = {
     "D": _delete_stale,
     "*": _pin,
     "r": _trust,
-    "u": lambda b: b.view.take(b.view.desk.undo()),
-    "U c-r": lambda b: b.view.take(b.view.desk.redo()),
+    "u": lambda b: _again(b, b.view.desk.undo()),
+    "U c-r": lambda b: _again(b, b.view.desk.redo()),
 }

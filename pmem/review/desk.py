@@ -49,6 +49,8 @@ class Desk:
 
     def __init__(self, bank_file: BankFile) -> None:
         self.bank_file = bank_file
+        #: The entry that the last undo or redo was about.
+        self.touched = ""
         self._done: list[Change] = []
         self._undone: list[Change] = []
 
@@ -108,7 +110,8 @@ class Desk:
         ops = tuple(Delete(entry.id, "user") for entry in entries)
         undo = tuple(PutEntry(entry) for entry in entries)
         what = entries[0].id if len(entries) == 1 else f"{len(entries)} entries"
-        return self._do(Change(f"forgot {what} (u brings it back)", ops, undo))
+        said = self._do(Change(f"forgot {what}", ops, undo))
+        return f"{said} (u brings it back)" if said == f"forgot {what}" else said
 
     def pin(self, entry: Entry) -> str | Conflict:
         """Keep an entry however full the bank is, or no more."""
@@ -128,16 +131,18 @@ class Desk:
         if not self._done:
             return "there is nothing to undo"
         change = self._done.pop()
+        self.touched = _id_of(change.undo[0])
         trouble = self._write(change.undo)
         if not trouble:
             self._undone.append(change)
-        return trouble or f"undone: {change.words}"
+        return trouble or f"undone: {change.words} (ctrl-R does it again)"
 
     def redo(self) -> str:
         """Do the last undone change again."""
         if not self._undone:
             return "there is nothing to redo"
         change = self._undone.pop()
+        self.touched = _id_of(change.ops[0])
         trouble = self._write(change.ops)
         if not trouble:
             self._done.append(change)
@@ -167,6 +172,10 @@ class Desk:
             if now is None or theirs not in (op.before[name], wanted):
                 return Conflict(op.id, name, op.before[name], theirs, wanted, op)
         return None
+
+
+def _id_of(op: BankOp) -> str:
+    return op.entry.id if isinstance(op, PutEntry) else str(getattr(op, "id", ""))
 
 
 def tidied(op: Amend) -> Amend:

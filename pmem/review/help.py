@@ -33,7 +33,7 @@ _KEYS: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
         "Signs",
         (
             ("● ■", "it spoke; it put the action back, once"),
-            ("○ ·", "silence, over something it could have said; nothing to say"),
+            ("○ ·", "chose silence over a reminder; had nothing to say"),
             ("✓ ✗", "passed, failed"),
             ("◆ •", "a fact, a diagnosis"),
             ("◉ ◌ ✖", "a watch that is armed, spent, past"),

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections.abc import Iterable, Sequence
+from functools import cache
 
 from pmem.core.text import clean
 from pmem.terminal.cells import fit, width, wrap
@@ -12,9 +15,36 @@ Piece = tuple[str, str]
 Line = list[Piece]
 
 
+#: Skin tones, and the choice between picture and letter: they change the width of what they follow
+#: in some terminals, and in others not.
+_VARIANTS = re.compile("[\ufe00-\ufe0f\U0001f3fb-\U0001f3ff\U000e0100-\U000e01ef]")
+_FLAG_A = 0x1F1E6
+
+
 def plain(text: object) -> str:
-    """Any text as it can be shown: no control characters, tabs as blanks."""
-    return clean(str(text)).expandtabs(4)
+    """Any text as it can be shown: no control characters, tabs as blanks.
+
+    Every character keeps a width that all terminals agree on, or what stands right of it would be
+    painted into the wrong cells: joined emoji are shown side by side, a flag as its two letters,
+    a Korean syllable that comes in parts as one; what turns the direction of writing is left out.
+    """
+    kept = clean(str(text)).expandtabs(4)
+    if kept.isascii():
+        return kept
+    kept = _VARIANTS.sub("", unicodedata.normalize("NFC", kept))
+    return "".join(map(_steady, kept))
+
+
+@cache
+def _steady(character: str) -> str:
+    if _FLAG_A <= ord(character) < _FLAG_A + 26:
+        return chr(ord("A") + ord(character) - _FLAG_A)
+    if character == "\n":
+        return character
+    kind = unicodedata.category(character)
+    if kind in ("Zl", "Zp"):
+        return " "
+    return "" if kind in ("Cc", "Cf", "Cs") else character
 
 
 def flat(text: object) -> str:

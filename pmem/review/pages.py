@@ -34,7 +34,8 @@ def session(info: SessionInfo, spoke: tuple[int, int], room: int) -> list[Line]:
         "state": "running" if info.live else f"ended {rows.ago(rows.now() - info.last)}",
         "began": began,
         "steps": info.steps,
-        "it spoke": f"{counted(spoke[0], 'time')}, {spoke[1]} of them put an action back",
+        "it spoke": counted(spoke[0], "time")
+        + (f", {spoke[1]} of them put an action back" if spoke[1] else ""),
         "on disk": f"{info.size / 1000:,.0f} kB",
         "directory": info.header.get("cwd", ""),
         "log": str(info.path),

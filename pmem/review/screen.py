@@ -205,6 +205,9 @@ def listing(view: View, pane: str, room: int, height: int) -> tuple[Line, list[L
         stale = sum(1 for e in view.desk.entries.values() if e.stale)
         head = [("dim", f" {counted(count, 'entry', 'entries')}"), ("note", filtered)]
         head += [("stale", f"  {stale} stale: D")] if stale else []
+        if view.unread:
+            shown_are = "the last good ones: " if count else ""
+            head = [*head, ("trouble", f"  {shown_are}{flat(view.unread)}")]
         lines = [rows.bank_row(entries[n], view.watch(entries[n]), inner) for n in shown]
     else:
         head = [("dim", "   agent           when  steps task")]
@@ -218,7 +221,9 @@ def listing(view: View, pane: str, room: int, height: int) -> tuple[Line, list[L
         else:
             made.append([("key", "❯"), *line])
     if not made:
-        made.append([("dim", "  nothing fits" if _narrowed(view, pane) else "  nothing yet")])
+        nothing = "nothing fits" if _narrowed(view, pane) else "nothing yet"
+        unknown = pane == BANK and view.unread
+        made.append([("dim", f"  {'not known' if unknown else nothing}")])
     return fitted(head, room), made + [[]] * (height - len(made))
 
 

@@ -6,11 +6,12 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from pmem.core.bank import Entry
 from pmem.review import pages, rows, why
 from pmem.review.desk import Conflict, Desk
-from pmem.review.lines import Line
+from pmem.review.lines import Line, counted, wrapped
 from pmem.review.recorded import Hunt, Recorded
 from pmem.store.sessions import SessionInfo
 
@@ -90,6 +91,9 @@ class View:
             if one.id == info.id:
                 self.places[SESSIONS].at = n
         self.go_to(step if step is not None else self.recorded.last)
+        if step is not None and step != self.step:
+            held = counted(self.recorded.count, "step")
+            self.say(f"there is no step {step}; the session has {held}", trouble=True)
 
     @property
     def place(self) -> Place:
@@ -114,6 +118,12 @@ class View:
     def entries(self) -> list[Entry]:
         """The bank's entries that pass the filter."""
         return rows.holding(self.desk.entries.values(), self.bank_filter)
+
+    @property
+    def unread(self) -> str:
+        """Why the bank is not shown as its file is by now, "" if it is."""
+        why_not = self.desk.bank_file.unread
+        return f"{Path(self.desk.bank_file.path).name} cannot be read: {why_not}" if why_not else ""
 
     @property
     def entry(self) -> Entry | None:
@@ -160,6 +170,8 @@ class View:
             return pages.session(info, self._counted(info), room)
         if self.pane == BANK:
             entry = self.entry
+            if entry is None and self.unread:
+                return wrapped(f"{self.unread}. The file is left as it is.", room, "trouble")
             if entry is None:
                 return [[("dim", "Nothing is remembered that fits. a adds a fact of your own.")]]
             return rows.entry_page(entry, self.watch(entry), self.told()[entry.id], room)
@@ -173,9 +185,11 @@ class View:
         key = (
             *(recorded.info.id, self.step, room, self.with_prompts),
             *(recorded.steps.size, recorded.decisions.size, id(bank), bank.revision),
+            self.unread,
         )
         if self._page is None or self._page[0] != key:
-            lines = why.page(recorded, self.step, bank.entries, room, prompts=self.with_prompts)
+            known = bank.entries if bank.entries or not self.unread else None
+            lines = why.page(recorded, self.step, known, room, prompts=self.with_prompts)
             self._page = (key, lines)
         return self._page[1]
 
@@ -209,6 +223,14 @@ class View:
         self.place.at = row
         self.place.keep(self.height, self.count)
         self.detail_top = 0
+
+    def find(self, id: str) -> None:
+        """Choose an entry of the bank, if it is shown."""
+        for n, one in enumerate(self.entries()):
+            if one.id == id:
+                self.places[BANK].at = n
+                self.places[BANK].keep(self.height, self.count_of(BANK))
+                self.detail_top = 0
 
     def end(self, *, last: bool) -> None:
         """The first row, or the last; in the detail, its beginning or end."""

@@ -44,7 +44,7 @@ MAX_NOW = 3
 def page(
     recorded: Recorded,
     number: int,
-    bank: Mapping[str, Entry],
+    bank: Mapping[str, Entry] | None,
     room: int,
     *,
     prompts: bool = False,
@@ -52,7 +52,7 @@ def page(
     """The whole page of one step, in lines of at most `room` cells.
 
     What memory decided stands before the command and its output; `prompts` adds, at the end, what
-    a model was sent and answered.
+    a model was sent and answered. `bank` is None if nobody can tell what it holds.
     """
     lines: list[Line] = []
     decisions = sorted(recorded.decided(number), key=mark_of, reverse=True)
@@ -104,7 +104,7 @@ def decided(
     recorded: Recorded,
     decision: Mapping[str, Any],
     number: int,
-    bank: Mapping[str, Entry],
+    bank: Mapping[str, Entry] | None,
     room: int,
 ) -> list[Line]:
     """One decision: what was said or not, why now, by whom, what became of it, what it cites."""
@@ -194,15 +194,17 @@ def cost(decision: Mapping[str, Any]) -> str:
     return f"{seconds:.1f} s, {tokens:,} tokens, ${float(model.get('money') or 0):.4f}"
 
 
-def _cited(snapshot: Mapping[str, Any], bank: Mapping[str, Entry], room: int) -> list[Line]:
+def _cited(snapshot: Mapping[str, Any], bank: Mapping[str, Entry] | None, room: int) -> list[Line]:
     """A cited entry as it was then, and what became of it."""
     id = str(snapshot.get("id", ""))
     lines: list[Line] = [[("", "  "), ("dim", "cites      "), ("head", id), *_facts(snapshot)]]
     lines += [
         [("", "  "), *line] for line in wrapped(snapshot.get("content", ""), room - 2, "", 11)
     ]
-    now = bank.get(id)
-    if now is None:
+    now = bank.get(id) if bank is not None else None
+    if bank is None:
+        said, style = "what became of it is not known: the bank cannot be read", "stale"
+    elif now is None:
         said, style = "since then it was deleted", "stale"
     elif now.stale:
         said, style = f"stale now: {now.stale}; it is cited no more", "stale"

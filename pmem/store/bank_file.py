@@ -41,10 +41,11 @@ class BankFile:
     """A project's bank. `bank` may be another object after `refresh` and `flush`.
 
     `notes` are sentences for the user, each said once; `problem` is why the file is not up to
-    date ("" if it is); the session adds to `cited` the ids that reminders cite, and says with
-    `at_work` whose hand may be behind what others write. `vouched` says that what is the user's
-    in our own operations is so indeed; `max_archive` is in bytes, 0: without a limit. `strange` are
-    the entries of a bank that was not made here.
+    date ("" if it is), `unread` why `bank` is not what the file says by now; the session adds to
+    `cited` the ids that reminders cite, and says with `at_work` whose hand may be behind what
+    others write. `vouched` says that what is the user's in our own operations is so indeed;
+    `max_archive` is in bytes, 0: without a limit. `strange` are the entries of a bank that was not
+    made here.
     """
 
     def __init__(
@@ -64,6 +65,7 @@ class BankFile:
         self.bank = MemoryBank()
         self.notes: list[str] = []
         self.problem = ""
+        self.unread = ""
         self.cited: set[str] = set()
         self._queue: list[BankOp] = []
         self._past = Past()
@@ -105,7 +107,10 @@ class BankFile:
         if self.project.read_only:
             return False
         stamp = files.stamp(self.project.bank)
-        if stamp is None or stamp in (self._seen, self._broken):
+        if stamp is None or stamp == self._seen:
+            self.unread = ""
+            return False
+        if stamp == self._broken:
             return False
         try:
             with files.opened_dir(self.project.dir) as dir_fd:
@@ -113,8 +118,10 @@ class BankFile:
         except bank_toml.NewerSchema as error:
             self._broken = stamp
             self._fail(error)
-        except (bank_toml.BankError, files.NotAFile):
+            self.unread = self.problem
+        except (bank_toml.BankError, files.NotAFile) as error:
             self._broken, self._dirty = stamp, True  # the next flush puts it aside
+            self.unread = (error.strerror if isinstance(error, OSError) else None) or str(error)
         except OSError:
             pass  # removed this very moment; `flush` sees to it
         return False
@@ -175,12 +182,14 @@ class BankFile:
             return
         except (bank_toml.NewerSchema, NotADirectoryError) as error:
             self._fail(error)
+            self.unread = self.problem
         except (bank_toml.BankError, files.NotAFile):
             self.bank = bank_rescue.last_good(self.project.state)
             self._dirty = True
             self.flush()
         except OSError as error:
             self._fail(error)
+            self.unread = self.problem
         if self.bank.entries and not trust.is_ours(self.project):
             self.strange = frozenset(self.bank.entries)
             self._say(
@@ -217,6 +226,7 @@ class BankFile:
             bank_rescue.take_over(fresh, self.bank)  # another session began it anew
             self._dirty = True
         self.bank, self._seen, self._place, self._broken = fresh, stamp, place, None
+        self.unread = ""
         self._leaving.clear()
         for remark in remarks:
             self._say(f"{self.path}: {remark}")
@@ -275,6 +285,7 @@ class BankFile:
             why = error.strerror if isinstance(error, OSError) else str(error)
             aside = bank_rescue.put_aside(dir_fd, NAME)
             self._seen = self._broken = None
+            self.unread = ""
             self._say(
                 f"{self.path} could not be read ({why}); it is kept as {aside},"
                 f" and the last good bank ({len(self.bank.entries)} entries) is used"

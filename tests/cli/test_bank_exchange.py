@@ -228,3 +228,24 @@ def test_an_edit_carries_over_only_what_was_changed(
         assert "content was changed by somebody else" in said.err
         kept = Path(said.err.split("your text is kept in ")[1].splitlines()[0])
         assert "port 6000" in kept.read_text()
+
+
+@pytest.mark.parametrize(
+    "args",
+    [("list",), ("list", "--json"), ("search", "x"), ("show", "x"), ("rm", "x"), ("export",)],
+)
+def test_a_bank_that_cannot_be_read_is_no_empty_one(
+    project: Path, pmem: Call, args: tuple[str, ...]
+) -> None:
+    assert pmem("bank", "add", "A fact.").code == 0
+    bank = project / ".pmem" / "bank.toml"
+    bank.write_text("schema = 99\n")
+    done = pmem("bank", *args)
+    assert done.code == 125
+    assert "schema 99" in done.err
+    assert "upgrade pmem" in done.err
+    assert done.out == ""
+    assert bank.read_text() == "schema = 99\n"
+    told = pmem("status")
+    assert "cannot be read" in told.out
+    assert "0 knowledge" not in told.out

@@ -238,6 +238,74 @@ def test_what_is_stale_says_why_and_can_go(terminal: Start, project: Project) ->
     assert written(project).bank.entries["old"] == stale
 
 
+@pytest.mark.parametrize(
+    ("text", "why"), [("schema = 99\n", "it has schema 99"), ("[[[ half", "Invalid")]
+)
+def test_a_bank_that_cannot_be_read_is_not_shown_as_an_empty_one(
+    terminal: Start, project: Project, text: str, why: str
+) -> None:
+    """Spoilt while review is open: what was read last stays, and it says so; then it is mended."""
+    good = project.bank.read_bytes()
+    screen = terminal(160, 24, "review", "--step", str(SPOKE))
+    screen.until("as it is now")
+    project.bank.write_text(text)
+    screen.until(f"bank.toml cannot be read: {why}")
+    screen.keys("B")
+    shown = screen.until("the last good ones")
+    assert "no-force-push" in shown
+    assert project.bank.read_text() == text
+    project.bank.write_bytes(good)
+    screen.until("the bank can be read again")
+    screen.keys("q", "q")
+    screen.until("ended 0")
+
+
+def test_what_became_of_an_entry_is_not_known_without_the_bank(
+    terminal: Start, project: Project
+) -> None:
+    project.bank.write_text("schema = 99\n")
+    screen = terminal(120, 50, "review", "--step", str(SPOKE))
+    shown = screen.until("is not known")
+    assert "deleted" not in shown
+    screen.keys("B")
+    shown = screen.until("bank.toml cannot be read: it has schema 99")
+    assert "nothing yet" not in shown
+    assert "a adds a fact" not in shown
+
+
+def test_the_entry_that_comes_back_is_the_chosen_one(terminal: Start, project: Project) -> None:
+    before = written(project).bank.entries
+    screen = terminal(80, 24, "review")
+    screen.until("❯  60")
+    screen.keys("B", "d")
+    screen.until("(u brings it back)")
+    (gone,) = before.keys() - written(project).bank.entries.keys()
+    screen.keys("u")
+    shown = screen.until("undone: forgot")
+    assert "brings it back" not in shown
+    assert gone in next(line for line in shown.splitlines() if line.startswith("❯"))
+
+
+def test_a_step_that_is_not_there_is_said(terminal: Start) -> None:
+    screen = terminal(80, 24, "review", "--step", "900")
+    assert "❯  60" in screen.until("there is no step 900; the session has 60 steps")
+
+
+def test_a_joined_emoji_moves_nothing_on_the_screen(terminal: Start, project: Project) -> None:
+    bank = written(project)
+    bank.apply([SaveKnowledge("family", "👩\u200d👩\u200d👧 🇰🇷 ❤\ufe0f first, then the rest")])
+    assert bank.close()
+    screen = terminal(200, 50, "review")
+    screen.until("❯  60")
+    screen.keys("B", "/")
+    screen.type("family")
+    shown = screen.until("👩👩👧 KR ❤ first, then the rest")
+    columns = {
+        width(line[: line.index("│", 60)]) for line in shown.splitlines() if "│" in line[60:]
+    }
+    assert len(columns) == 1
+
+
 def test_a_running_session_appears(terminal: Start, project: Project) -> None:
     from pmem.core.step import Step
     from pmem.store.session_log import SessionLog
@@ -267,13 +335,24 @@ def test_a_session_with_a_bank_of_its_own_shows_it(terminal: Start, project: Pro
     assert BankFile(of_session(project, ID)).bank.entries == {}
 
 
-def test_without_a_terminal_it_says_what_does(project: Project, capsys) -> None:
+@pytest.mark.parametrize("terminal", [False, True])
+def test_without_a_terminal_that_can_be_drawn_on_it_says_what_does(
+    project: Project, terminal: bool
+) -> None:
     import io
 
     from pmem.cli.environment import Environment
     from pmem.cli.main import run
 
     said = io.StringIO()
-    code = run(["review"], Environment(io.StringIO(), io.StringIO(), said, cwd=project.root))
-    assert code == 2
+    here = Environment(
+        io.StringIO(),
+        io.StringIO(),
+        said,
+        {"TERM": "dumb" if terminal else "xterm"},
+        project.root,
+        stdin_isatty=terminal,
+        stdout_isatty=terminal,
+    )
+    assert run(["review"], here) == 2
     assert "pmem log" in said.getvalue()

@@ -1,0 +1,40 @@
+"""Lines as the browser paints them: every part of it must agree how wide a character is."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from prompt_toolkit.utils import get_cwidth
+
+from pmem.review.lines import flat, plain
+from pmem.terminal.cells import width
+
+FAMILY = "👩\u200d👩\u200d👧"
+
+
+@given(st.text())
+@example(f"echo '{FAMILY}' done")
+@example("❤\ufe0f 👍🏽 1\ufe0f\u20e3 🇰🇷")
+@example("क्\u200dष a\u00adb")
+def test_no_character_has_another_width_where_it_stands(text: str) -> None:
+    for line in plain(text).split("\n"):
+        assert width(line) == sum(get_cwidth(character) for character in line)
+
+
+@pytest.mark.parametrize(
+    ("given_text", "shown"),
+    [
+        (f"a{FAMILY}b", "a👩👩👧b"),
+        ("🇰🇷 한국", "KR 한국"),
+        ("\u1112\u1161\u11ab글", "한글"),
+        ("e\u0301", "é"),
+        ("rm \u202etxt.exe", "rm txt.exe"),
+        ("a\u2028b", "a b"),
+        ("x\ud800y", "xy"),
+        ("tab\there", "tab here"),
+        ("plain\x1b[31m red", "plain red"),
+    ],
+)
+def test_what_is_shown_of_it(given_text: str, shown: str) -> None:
+    assert flat(given_text) == shown
