@@ -18,7 +18,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 if __name__ == "__main__":
     sys.path.insert(0, ROOT)
 
-from pmem.hook.client import SECONDS, ask, limit, read_all  # noqa: E402
+from pmem.hook.client import SECONDS, ask, let_go, limit, read_all  # noqa: E402
 
 #: Set for an agent that pmem started: its own hook tells everything.
 HOOKED = "PMEM_HOOKED"
@@ -179,13 +179,7 @@ def deliver(agent: str, parent: int, payload: bytes) -> bytes:
     """The answer of the agent's session; b"" from one that is started by this event."""
     for attempt in range(5000):
         if attempt == PATIENCE:  # the machine is busy: the agent goes on, the event is kept
-            if os.fork():
-                return b""
-            limit(10)
-            os.setsid()
-            null = os.open(os.devnull, os.O_RDWR)
-            for fd in (0, 1, 2):
-                os.dup2(null, fd)
+            let_go()
         found = look(parent, agent)
         try:
             if found is not None and not found[1]:
@@ -193,7 +187,7 @@ def deliver(agent: str, parent: int, payload: bytes) -> bytes:
                     remove(found[0].rpartition("/")[0])
                 return b""
             if found is not None:
-                return ask(*found, agent, payload, SECONDS)
+                return ask(*found, agent, payload)
         except (FileNotFoundError, ConnectionRefusedError):  # its process was killed
             remove(found[0].rpartition("/")[0] if found else "")
         try:
@@ -225,11 +219,11 @@ def main(argv: "list[str]") -> None:
     agent, parent = argv[1], int(argv[2])
     limit(SECONDS * 10)  # the agent may take its time to write
     payload = read_all(0)
-    limit(SECONDS)
+    limit(SECONDS, let_go)
     try:  # typed in a shell under pmem, it is a guest of that session
         token = os.environ["PMEM_TOKEN"].partition("@")[0]
         guest = f"{agent}-{agent_process(parent, agent)}"
-        answer = ask(os.environ["PMEM_SOCK"], f"{token}@{guest}", agent, payload, SECONDS)
+        answer = ask(os.environ["PMEM_SOCK"], f"{token}@{guest}", agent, payload)
     except (KeyError, FileNotFoundError, ConnectionRefusedError):
         answer = deliver(agent, parent, payload)
     limit(0)

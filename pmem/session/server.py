@@ -24,7 +24,7 @@ from pmem.terminal.link import Link
 
 #: The largest request a hook client may send (bytes); a larger one is dropped unanswered.
 MAX_REQUEST = 32 * 1024 * 1024
-#: A client that has not sent its request within this many seconds is dropped.
+#: A client that sends nothing more of its request for this many seconds is dropped.
 CLIENT_LIMIT = 2.0
 #: At the end, requests that were sent by then are taken in for so many seconds at most.
 LAST_LOOK = 1.0
@@ -178,6 +178,7 @@ class Server:
             return
         if part:
             request += part
+            self.clients[client] = request, time.monotonic() + CLIENT_LIMIT
             if len(request) > MAX_REQUEST:
                 self._drop(client)
             return
@@ -229,9 +230,15 @@ class Server:
         return self.adapters[guest]
 
     def _drop_slow_clients(self) -> None:
+        """Drop who is silent; if it was this loop that was slow, what they sent waits here."""
         now = time.monotonic()
         for client in [c for c, (_, limit) in self.clients.items() if now > limit]:
-            self._drop(client)
+            had = -1
+            while client in self.clients and len(self.clients[client][0]) > had:
+                had = len(self.clients[client][0])
+                self._client_ready(client)
+            if client in self.clients and now > self.clients[client][1]:
+                self._drop(client)
 
     def _drop(self, client: socket.socket) -> None:
         self.selector.unregister(client)

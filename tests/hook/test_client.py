@@ -103,6 +103,22 @@ def test_a_session_that_never_answers_is_given_up(short_dir: Path) -> None:
     listener.close()
 
 
+def test_what_a_busy_session_takes_in_late_is_not_lost(short_dir: Path) -> None:
+    payload = b"x" * 4_000_000  # more than a socket holds: it is still being sent when time is up
+    waiting = socket.socket(socket.AF_UNIX)
+    waiting.bind(str(short_dir / "s"))
+    waiting.listen()
+    assert silent(run(hook_command("claude", seconds=0.1), payload, short_dir / "s"))
+    link, _ = waiting.accept()
+    link.settimeout(60)
+    request = b""
+    while chunk := link.recv(1 << 20):
+        request += chunk
+    assert request == b"pmem1 tok claude\n" + payload
+    link.close()
+    waiting.close()
+
+
 def test_an_agent_slow_to_write_its_payload_is_heard(short_dir: Path) -> None:
     listener = Listener(short_dir / "s", lambda request: b"answer")
     line = f"(sleep 0.4; printf '{{}}') | {{ {hook_command('claude', seconds=0.2)}; }}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import selectors
 import socket
 import time
 from dataclasses import replace
@@ -19,6 +20,7 @@ from pmem.session.shell_intake import take
 from pmem.terminal.link import pair
 
 GUEST = "claude-7"
+MESSAGE = b"pmem1 secret scripted\n" + json.dumps({"event": "user", "text": "hello"}).encode()
 
 
 def of_guest(event: Event) -> Event:
@@ -80,6 +82,30 @@ def test_what_an_agent_painted_is_no_output_of_the_shell(heard: float, kind: str
         kind,
         "painted" if kind == "command" else ITS_OWN_SCREEN,
     )
+
+
+@pytest.mark.parametrize(
+    "sent, ends, stays, heard",
+    [(MESSAGE, True, False, ["hello"]), (MESSAGE, False, True, []), (b"", False, False, [])],
+)
+def test_who_sent_something_while_the_session_was_busy_is_read_before_it_is_dropped(
+    sent: bytes, ends: bool, stays: bool, heard: list[str]
+) -> None:
+    kept = Kept()
+    link, _ = pair()
+    server = Server(ring(Rules(), kept), kept, socket.socket(), link, "secret", print)
+    ours, theirs = socket.socketpair()
+    theirs.setblocking(False)
+    server.selector.register(theirs, selectors.EVENT_READ)
+    server.clients[theirs] = (bytearray(), 0.0)  # its time was up long ago
+    ours.sendall(sent)
+    if ends:
+        ours.shutdown(socket.SHUT_WR)
+    server._drop_slow_clients()
+    assert (theirs in server.clients) is stays
+    assert [step.observation for step in kept.steps] == heard
+    ours.close()
+    theirs.close()
 
 
 def test_a_guest_is_known_by_the_token_it_carries() -> None:
