@@ -123,18 +123,20 @@ class Watches:
         Those on its output; those on its action too if the action was not proposed before.
         """
         self.arm(moment.bank, moment.project)
-        if step.kind not in ACTING_KINDS or is_refused(step):
-            self._step = max(self._step, step.number)
-            return []
-        action = step.proposed
-        seen = sight(action, moment.project)
         fired: list[Fired] = []
-        if self._slots:
+        if self._slots and step.kind in ACTING_KINDS and not is_refused(step):
+            action = step.proposed
+            seen = sight(action, moment.project)
             known = _call(action) in self._proposed
             fired = self._met(seen, action, moment.project, step.observation, known=known)
-        self._step = max(self._step, step.number)
-        self._deeds.take(step, facts, seen, moment.project)
+        self.passed(step, facts, moment.project)
         return fired
+
+    def passed(self, step: Step, facts: Facts, project: str = "") -> None:
+        """Take in a finished step to which nothing is said."""
+        self._step = max(self._step, step.number)
+        if step.kind in ACTING_KINDS and not is_refused(step):
+            self._deeds.take(step, facts, sight(step.proposed, project), project)
 
     def finish(self, moment: Moment) -> list[Fired]:
         """All finish watches that hold at the end of a turn, as one; empty if none does."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from pmem.core.bank import BankOp, SaveKnowledge, SaveProcedural, UpdateStatus
@@ -84,11 +84,12 @@ class Scribe:
         self.outside.log.step(step)
         return facts
 
-    def fold(self, step: Step, facts: Facts) -> None:
-        """Fold a finished command into the bank."""
-        op = attempt(step, facts, project=self.project, session=self.session)
-        if op is not None:
-            self.apply([op])
+    def fold(self, done: Iterable[tuple[Step, Facts]]) -> None:
+        """Fold finished commands into the bank."""
+        project, session = self.project, self.session
+        ops = [attempt(step, facts, project=project, session=session) for step, facts in done]
+        if any(ops):
+            self.apply([op for op in ops if op is not None])
 
     def keep(self, ops: Sequence[BankOp]) -> None:
         """Apply what the reflexes keep; the status is the model's where there is one."""

@@ -23,6 +23,7 @@ from pmem.core.event import (
     Started,
     UserMessage,
 )
+from pmem.core.history import Facts
 from pmem.core.moment import Moment
 from pmem.core.step import Action, Step
 from pmem.core.trigger import trigger
@@ -160,7 +161,7 @@ class Session:
         first = not lane.trajectory.recent
         facts = self.scribe.record(lane, step)
         self.tally.steps += 1
-        self.scribe.fold(step, facts)
+        self.scribe.fold([(step, facts)])
         pulled = trigger(facts, first=first, repeated=repeated, interval=self.interval)
         moment = self._moment(lane, pulled or Trigger.INTERVAL)
         fired = lane.watches.observed(step, facts, moment)
@@ -215,12 +216,15 @@ class Session:
         """
         self._learn_task(lane, next((s.observation for s in past if s.kind == "user"), ""))
         self._open(lane)
+        lane.watches.arm(self.outside.bank.bank, self.project)
         known = self.outside.recorded([step.call_id for step in past if step.call_id])
+        fresh: list[tuple[Step, Facts]] = []
         for step in map(self.scribe.numbered, past):
             facts = self.scribe.record(lane, step)
-            lane.watches.observed(step, facts, self._moment(lane, Trigger.INTERVAL))
+            lane.watches.passed(step, facts, self.project)
             if step.call_id not in known:
-                self.scribe.fold(step, facts)
+                fresh.append((step, facts))
+        self.scribe.fold(fresh)
         if self.outside.memory is not None:
             self.scribe.keep(self.outside.memory.manage(self._moment(lane, Trigger.USER_MESSAGE)))
 
