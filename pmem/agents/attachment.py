@@ -121,7 +121,7 @@ def _in_milliseconds(events: Mapping[str, str]) -> Callable[[Mapping[str, Any], 
     def add(settings: Mapping[str, Any], command: str) -> dict[str, Any]:
         hooks = settings.get("hooks", {})
         if not isinstance(hooks, dict) or not all(isinstance(g, list) for g in hooks.values()):
-            raise ValueError("'hooks' must map each event to a list")
+            raise ValueError("'hooks' must map each event to a list; correct it")
         ours = {"type": "command", "name": "pmem", "command": command, "timeout": 10_000}
         merged = dict(hooks)
         for event, matcher in events.items():

@@ -75,7 +75,9 @@ class ClaudeCode:
         cwd = Path.cwd() if cwd is None else cwd
         rest, value = take_settings(args)
         given = read_settings(value, cwd) if value is not None else {}
-        settings = json.dumps(with_hooks(given, hook), ensure_ascii=False)
+        settings = json.dumps(
+            with_hooks(given, hook, "'hooks' in your --settings"), ensure_ascii=False
+        )
         if len(settings.encode("utf-8", "replace")) > MAX_ARGUMENT:
             file = run_dir / "claude-settings.json"
             file.write_text(settings, "utf-8", "replace")

@@ -59,14 +59,17 @@ def read_settings(value: str, cwd: Path) -> dict[str, Any]:
     return settings
 
 
-def with_hooks(settings: Mapping[str, Any], hook: HookLine) -> dict[str, Any]:
+def with_hooks(
+    settings: Mapping[str, Any], hook: HookLine, where: str = "'hooks'"
+) -> dict[str, Any]:
     """The settings with pmem's hooks behind the user's, everything else as it was.
 
-    Raises ValueError with a sentence for the user if `hooks` has another shape than Claude's.
+    Raises ValueError with a sentence for the user if `hooks` has another shape than Claude's;
+    `where` names it.
     """
     hooks = settings.get("hooks", {})
     if not isinstance(hooks, dict) or not all(isinstance(g, list) for g in hooks.values()):
-        raise ValueError("'hooks' in your --settings must map each event to a list; correct it")
+        raise ValueError(f"{where} must map each event to a list; correct it")
     merged = dict(hooks)
     for event, matcher in EVENTS.items():
         ours: dict[str, Any] = {

@@ -82,7 +82,9 @@ def attach(
             environment.env, agent, root, file, change, _without_ours, shared=shared
         )
     except store.Refused as error:
-        raise Trouble(str(error), _next(shared), Exit.OURS) from None
+        shareable = isinstance(error, store.KeptByGit)
+        hint = "; --shared writes to the project's shared settings" if shareable else ""
+        raise Trouble(str(error), f"nothing was changed{hint}", Exit.OURS) from None
     except OSError as error:
         raise Trouble(
             f"cannot write {near}: {error.strerror or error}", "nothing is attached"
@@ -201,11 +203,6 @@ def _records(environment: Environment) -> Iterator[Record]:
     from pmem.store import attached as store
 
     yield from store.records(environment.env)
-
-
-def _next(shared: bool) -> str:
-    hint = "" if shared else "; --shared writes to the project's shared settings"
-    return f"nothing was changed{hint}"
 
 
 def _switched_off(environment: Environment, agent: str, root: Path) -> str:

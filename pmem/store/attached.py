@@ -27,6 +27,10 @@ class Refused(Exception):
     """Nothing was changed; the message says why, in a sentence without its end."""
 
 
+class KeptByGit(Refused):
+    """The file is shared with others, who would get the hooks too."""
+
+
 @dataclass(frozen=True, slots=True)
 class Record:
     """What was done to one file.
@@ -94,7 +98,7 @@ def attach(
     if new == content:
         return False
     if not shared and tracks(root, file.relative_to(root).as_posix()):
-        raise Refused(f"{file} is kept by git, so your colleagues would get it too")
+        raise KeptByGit(f"{file} is kept by git, so your colleagues would get it too")
     old = record(env, agent, file)
     if old is not None and content is not None and _digest(content) == old.after:
         note = replace(old, after=_digest(new))

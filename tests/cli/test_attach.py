@@ -157,6 +157,7 @@ def test_settings_that_cannot_be_read_are_refused_untouched(
     before = tree(repository)
     said = pmem("attach", "claude")
     assert said.code == 125 and "nothing was changed" in said.err
+    assert "--s" not in said.err  # no option mends a broken file
     assert "Traceback" not in said.err
     assert tree(repository) == before
 
