@@ -4,7 +4,7 @@ set -eu
 
 usage() {
     cat <<'EOF'
-usage: ./install.sh [--python PATH]                  install pmem, or upgrade it in place
+usage: ./install.sh [--python PATH] [--with EXTRA]   install pmem, or upgrade it in place
        ./install.sh --run [[--] ARGS…]               install if needed, then start pmem here
        ./install.sh --test [[--] PYTEST-ARGS…]       set up .venv in this checkout, run the tests
        ./install.sh --uninstall [--yes | --keep]     remove pmem; banks in projects stay
@@ -13,6 +13,8 @@ pmem goes into a private environment, ${XDG_DATA_HOME:-~/.local/share}/pmem/venv
 link to it, ~/.local/bin/pmem. It needs Python 3.11 or newer with venv.
 
   --python PATH   use this Python instead of the newest one found
+  --with EXTRA    with what a part of pmem needs besides: proxy (aider, Cline, any program that
+                  has a base URL), openai (a model of that kind), train. Upgrades keep it
   --yes           with --uninstall: remove settings and recorded sessions too, do not ask
   --keep          with --uninstall: keep settings and recorded sessions, do not ask
                   (with neither, and no terminal to ask on, they are removed)
@@ -183,11 +185,13 @@ Make it writable, or choose another place:  XDG_DATA_HOME=/some/where ./install.
     stage=$base/venv.new.$$
     set_up "$python" -I -m venv "$stage" ||
         die "$python could not make a virtual environment in $stage (see above)."
-    set_up "$stage/bin/python" -I -m pip install -q . ||
+    extras=$(all_extras)
+    set_up "$stage/bin/python" -I -m pip install -q ".${extras:+[$extras]}" ||
         die "pip could not install pmem (see above); an earlier installation stands as it was."
     version=$("$stage/bin/python" -I -m pmem --version) ||
         die "the new pmem does not start (see above); an earlier installation stands as it was."
     source_stamp >"$stage/pmem-source"
+    printf '%s\n' "$extras" >"$stage/pmem-extras"
     swap_in || die "could not put the new environment in its place, $venv."
     keep_absent_note
     set_link || die "could not make the link $link."
@@ -195,6 +199,14 @@ Make it writable, or choose another place:  XDG_DATA_HOME=/some/where ./install.
     say "Installed: $version  ($link)"
     path_advice
 }
+
+# What was asked for now and at earlier installations, as pip reads it: a,b.
+all_extras() {
+    printf '%s\n' "$(kept_extras)" "$asked_extras" | tr , '\n' | sed '/^$/d' | sort -u |
+        paste -s -d , -
+}
+
+kept_extras() { [ ! -f "$venv/pmem-extras" ] || cat "$venv/pmem-extras"; }
 
 link_is_ours() {
     [ -h "$link" ] || { [ ! -e "$link" ] && return; }
@@ -284,6 +296,7 @@ source_stamp() {
 
 is_current() {
     [ -f "$venv/pmem-source" ] && [ "$(cat "$venv/pmem-source")" = "$(source_stamp)" ] &&
+        [ "$(kept_extras)" = "$(all_extras)" ] &&
         [ -h "$link" ] && "$venv/bin/python" -I -c '' 2>/dev/null && [ -x "$venv/bin/pmem" ]
 }
 
@@ -438,7 +451,7 @@ apt_install() {
 # --- the command line -------------------------------------------------------------------
 
 mode=install
-asked_python=''
+asked_python='' asked_extras=''
 settings=ask
 while [ $# -gt 0 ]; do
     case $1 in
@@ -449,6 +462,13 @@ while [ $# -gt 0 ]; do
         --yes) settings=yes ;;
         --keep) settings=keep ;;
         --python) [ $# -gt 1 ] || misused "--python needs a path."; shift; asked_python=$1 ;;
+        --with)
+            [ $# -gt 1 ] || misused "--with needs the name of an extra: proxy, openai or train."
+            shift
+            case $1 in
+                proxy | openai | train) asked_extras=$asked_extras,$1 ;;
+                *) misused "there is no extra '$1'; there are proxy, openai and train." ;;
+            esac ;;
         --) shift; break ;;
         *) case $mode in run | test) break ;; *) misused "unknown argument: $1" ;; esac ;;
     esac
@@ -463,6 +483,10 @@ esac
 here=$(checkout)
 [ "$mode" = uninstall ] || [ -f "$here/pyproject.toml" ] ||
     die "there is no pyproject.toml beside this script: it must stand in a clone of pmem."
+[ -z "$asked_extras" ] || case $mode in
+    install | run) ;;
+    *) misused "--with goes with an installation." ;;
+esac
 unset PYTHONHOME PYTHONPATH
 
 case $mode in

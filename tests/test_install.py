@@ -104,9 +104,15 @@ class TestARealInstallation:
     def test_a_new_version_takes_the_place_of_the_old_one(self, installed: Installed) -> None:
         init = installed.clone / "pmem" / "__init__.py"
         init.write_text(init.read_text().replace('__version__ = "', '__version__ = "99.'))
-        done = install(installed.clone / "install.sh", "--run", "--version", env=installed.env)
+        script, lacking = installed.clone / "install.sh", [installed.command, "proxy"]
+        said = subprocess.run(lacking, env=installed.env, capture_output=True, text=True)
+        assert f"install it: '{script}' --with proxy\n" in said.stderr
+        words = ("--with", "proxy", "--run", "--version")
+        done = install(script, *words, env=installed.env)
         assert done.returncode == 0, done.stderr
         assert "99." in done.stdout
+        python = installed.command.resolve().parent / "python"
+        subprocess.run([python, "-c", "import aiohttp"], check=True, env=installed.env)
         venvs = [p.name for p in (installed.home / ".local/share/pmem").iterdir()]
         assert sorted(venvs) == ["absent-before", "venv"]
 
@@ -131,6 +137,19 @@ def test_installing_twice_is_installing_once(sandbox: Path, home: Path) -> None:
     assert tree(home) == first
     assert install(script, "--uninstall", env=env).returncode == 0
     assert tree(home) == []
+
+
+def test_an_extra_stays_over_upgrades(sandbox: Path, home: Path) -> None:
+    script, env = sandbox / "src" / "install.sh", environment(home)
+    for words in (("--with", "proxy"), (), ("--with", "openai", "--run")):
+        done = install(script, *words, env=env)
+        assert done.returncode == 0
+        assert "'proxy'" in done.stderr  # pip: there is none in the small package
+    kept = home / ".local/share/pmem/venv/pmem-extras"
+    assert kept.read_text() == "openai,proxy\n"
+    assert "Installing" not in install(script, "--with", "proxy", "--run", env=env).stderr
+    for words in (("--with",), ("--with", "all"), ("--uninstall", "--with", "proxy")):
+        assert install(script, *words, env=env).returncode == 2
 
 
 def test_arguments_after_run_reach_pmem_unchanged(sandbox: Path, home: Path) -> None:

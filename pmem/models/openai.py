@@ -34,10 +34,12 @@ class OpenAI:
         try:
             import openai
         except ImportError:
+            from pmem.core.extra import how_to_install
+
             raise ModelError(
                 Trouble.SETUP,
-                f"{self.name} needs the package openai; install it into pmem's own environment"
-                " (pip install 'pmem[openai]')",
+                f"{self.name} needs the package openai; install it: "
+                f"{how_to_install('openai', 'openai')}",
             ) from None
         client = self._connected(openai)
         arguments = to_arguments(request, self.model, newer=self.base_url in ("", OWN_ENDPOINT))

@@ -30,9 +30,11 @@ def missing() -> str:
     """Why the proxy cannot run here, as a sentence with what to do; "" if it can."""
     if importlib.util.find_spec(NEEDS) is not None:
         return ""
+    from pmem.core.extra import how_to_install
+
     return (
         f"the model proxy needs the package {NEEDS}, which is not installed; "
-        f"install it: {sys.executable} -m pip install {NEEDS}   (or pip install 'pmem[{EXTRA}]')"
+        f"install it: {how_to_install(EXTRA, NEEDS)}"
     )
 
 

@@ -152,7 +152,7 @@ def test_without_the_extra_it_is_said_how_to_install_it(project: Path, tmp_path:
         done = pmem(project, *words, env=env)
         assert done.returncode == 125
         assert "needs the package aiohttp" in done.stderr.decode()
-        assert "-m pip install aiohttp" in done.stderr.decode()
+        assert f"install it: {sys.executable} -m pip install aiohttp\n" in done.stderr.decode()
 
 
 def test_without_the_extra_aider_runs_as_it_is(project: Path, tmp_path: Path) -> None:
