@@ -14,7 +14,7 @@ from pmem.cli.options import directory_option, json_option
 from pmem.cli.train_sources import bar, labelled_runs, named, stopping
 
 #: What a gate learns, as its table calls it.
-NAMES = {"calls": "calls of a model", "model": "a model's reminders", "rules": "the rules'"}
+NAMES = {"calls": "model calls", "model": "model reminders", "rules": "rule reminders"}
 
 
 @click.command(
@@ -107,7 +107,7 @@ def gate(
         environment.say("nothing was learned that helps: no gate is written")
     else:
         save_gate(environment.cwd / output.expanduser(), taught.gate, told)
-        environment.say(f"written: {output}; use it with: pmem config gate {output.absolute()}")
+        environment.say(f"written: {output}; to use it: pmem config gate FILE")
     if as_json:
         write_json(environment, told)
 
@@ -116,8 +116,8 @@ def _learned(environment: Environment, told: Mapping[str, Any]) -> None:
     """A gate on runs it was not learned from, in a table."""
     from pmem.cli.tables import grid, show, text
 
-    columns = ("on runs left out", "without", "with", "precision", "worth it, kept", "")
-    table = grid(columns, right=columns[1:5])
+    columns = ("on runs left out", "without", "with", "precision", "good ones kept")
+    table = grid(columns, right=columns[1:])
     for name, title in NAMES.items():
         found = told[name]
         change = f"{_figure(found['precision_without'])} → {_figure(found['precision_with'])}"
@@ -127,9 +127,11 @@ def _learned(environment: Environment, told: Mapping[str, Any]) -> None:
             str(found["with"]),
             text(change),
             text(_figure(found["kept_of_good"])),
-            text("" if found["used"] else f"left out: {found['why']}"),
         )
     show(environment, table)
+    for name, title in NAMES.items():
+        if not told[name]["used"]:
+            show(environment, text(f"{title} are let through as ever; {told[name]['why']}", "dim"))
 
 
 def _figure(value: float | None) -> str:

@@ -8,13 +8,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pmem.core.step import Step
+from pmem.core.history import Facts
 from pmem.evaluation.dataset import Run
 from pmem.memory.model.parse import find_intervention
 from pmem.store.session_log import CALLS as SESSION_CALLS
 from pmem.store.session_log import DECISIONS, STEPS, read_decisions, read_steps
 from pmem.training.calls import REPLAY_CALLS, Talk, replay_talks, session_talks
 from pmem.training.outcome import facts_of, labelled, noise, of_reminder, recurred
+
+#: What a record of decisions.jsonl decides; others are a person's marks.
+DECIDED = ("remind", "silent")
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,23 +104,30 @@ def speaks(talk: Talk) -> bool:
 class _Session:
     """What a session's log tells of its decisions."""
 
-    steps: Sequence[Step]
-    decisions: Sequence[Mapping[str, object]]
+    facts: Sequence[Facts]
+    lines: Sequence[Mapping[str, object]]
+    by_call: Mapping[int, Mapping[str, object]]
+    marked: set[tuple[object, object]]
 
     @classmethod
     def read(cls, folder: Path) -> _Session:
-        return cls(read_steps(folder).steps, read_decisions(folder)[0])
+        steps, decisions = read_steps(folder).steps, read_decisions(folder)[0]
+        return cls(
+            facts_of(steps),
+            [step.to_json() for step in steps],
+            {n: d for d in decisions if d.get("decision") in DECIDED for n in _calls(d)},
+            noise(decisions),
+        )
 
     def refuses(self, talk: Talk) -> str:
         """Why this memory step is not to be learned from, "" if it is."""
         if not speaks(talk):
-            back = recurred(facts_of(self.steps), talk.asked_at)
+            back = recurred(self.facts, talk.asked_at)
             return "a failure came back after its silence" if back else ""
-        decision = next((d for d in self.decisions if talk.number in _calls(d)), None)
+        decision = self.by_call.get(talk.number)
         if decision is None:
             return "its decision is not on record"
-        lines = [step.to_json() for step in self.steps]
-        return of_reminder(decision, lines, noise(self.decisions))
+        return of_reminder(decision, self.lines, self.marked)
 
 
 def _calls(decision: Mapping[str, object]) -> Sequence[int]:

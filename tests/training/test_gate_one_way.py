@@ -43,7 +43,7 @@ def rules(gate: Gate | None) -> Replayed:
     return replay({"task": TASK}, [s.to_json() for s in STEPS], memory, gate=gate)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=15)
 @given(gates)
 def test_a_gate_adds_no_reminder_and_moves_none(gate: Gate) -> None:
     without, with_gate = rules(None), rules(gate)
@@ -54,7 +54,7 @@ def test_a_gate_adds_no_reminder_and_moves_none(gate: Gate) -> None:
     assert all("candidate" in d for d in quiet)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=15)
 @given(gates)
 def test_a_gate_adds_no_call(gate: Gate) -> None:
     def calls(gate: Gate) -> int:
