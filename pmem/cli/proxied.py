@@ -67,6 +67,7 @@ def by_proxy(
 
         env, cwd = environment.env, environment.cwd
         made = through(agent, command[0], command[1:], env, cwd, run_dir, door)
+        led = as_clients_want(made.env) if wish.upstream else made.env
         title = name if agent == "generic" else agent
         remark = f"{title} asks its model through 127.0.0.1:{doors.port}"
         if agent == "generic":
@@ -74,13 +75,21 @@ def by_proxy(
             remark += f" ({', '.join(knobs)})"
         return Line(
             made.argv,
-            {**made.env, **reaching_this_machine(env), HOOKED: agent},
+            {**led, **reaching_this_machine(env), HOOKED: agent},
             remark,
             opening.close,
             opening.open,
         )
 
     return Program(command, name if agent == "generic" else agent, prepare, patience=patience)
+
+
+def as_clients_want(led: Mapping[str, str]) -> dict[str, str]:
+    """Variables with one service's address for all: Anthropic's clients add `/v1` themselves."""
+    return {
+        name: address.removesuffix("/v1") if name.startswith("ANTHROPIC_") else address
+        for name, address in led.items()
+    }
 
 
 class Opening:

@@ -142,10 +142,12 @@ def serve(environment: Environment, options: StartOptions, wish: Wish) -> int:
 def addresses(environment: Environment, opening: Opening, wish: Wish) -> list[tuple[str, str]]:
     """What to set in a program that is to go through the proxy: variable and address."""
     from pmem.agents.base_urls import VARIABLES
+    from pmem.cli.proxied import as_clients_want
 
     doors = opening.doors()
     if wish.upstream:
-        return [(name, doors.door(wish.upstream, "model")) for name, _ in KNOBS]
+        door = doors.door(wish.upstream, "model")
+        return list(as_clients_want({name: door for name, _ in KNOBS}).items())
     return [
         (name, doors.door(environment.env.get(name) or VARIABLES[name], place))
         for name, place in KNOBS

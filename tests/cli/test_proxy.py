@@ -88,6 +88,24 @@ def test_one_service_behind_all_of_it(service: Service, project: Path) -> None:
     assert [r.line for r in service.requests] == ["POST /v9/chat/completions HTTP/1.1"]
 
 
+def test_one_service_with_a_version_for_clients_that_add_it(
+    service: Service, project: Path
+) -> None:
+    ask = (
+        "import os, urllib.request as r\n"
+        "for name, path in (('ANTHROPIC_BASE_URL', '/v1/messages'), ('OPENAI_BASE_URL', '/x')):\n"
+        "    r.urlopen(os.environ[name] + path, b'{}').read()\n"
+    )
+    done = pmem(
+        project, "proxy", "--upstream", f"{service.url}/v1", "--", sys.executable, "-c", ask
+    )
+    assert done.returncode == 0, done.stderr
+    assert [r.line for r in service.requests] == [
+        "POST /v1/messages HTTP/1.1",
+        "POST /v1/x HTTP/1.1",
+    ]
+
+
 def test_without_a_program_it_serves_until_it_is_told_to_end(
     service: Service, project: Path
 ) -> None:
