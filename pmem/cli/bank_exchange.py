@@ -62,7 +62,8 @@ def as_json(entries: Iterable[Entry]) -> str:
 def agents_md(entries: Iterable[Entry]) -> str:
     """A chapter for AGENTS.md: what must be obeyed, what is known, what failed and how it passed.
 
-    What the rule files say themselves is left out, and so are plain successes.
+    What the rule files say themselves is left out, and so are plain successes that nobody wrote
+    or pinned.
     """
     chapters: dict[str, list[str]] = {"Obey": [], "Known": [], "Tried": []}
     for entry in entries:
@@ -72,7 +73,12 @@ def agents_md(entries: Iterable[Entry]) -> str:
         if entry.section == "knowledge":
             binding = {"constraint", "requirement"} & set(entry.tags)
             chapters["Obey" if binding else "Known"].append(words)
-        elif entry.outcome == "diagnosis" or entry.failed_steps or entry.outcome == "failed":
+        elif (
+            entry.outcome in ("diagnosis", "failed")
+            or entry.failed_steps
+            or entry.source == "user"
+            or "pinned" in entry.tags
+        ):
             chapters["Tried"].append(words)
     lines = ["## What was learned here", ""]
     for name, found in chapters.items():
@@ -129,8 +135,9 @@ def entries_of(environment: Environment, file: str) -> tuple[list[Entry], list[s
     try:
         bank = from_json(text, remarks) if text.lstrip().startswith("{") else loads(text, remarks)
     except (BankError, ValueError) as error:
+        where = "stdin" if file == "-" else file
         raise Trouble(
-            f"{file} holds no bank: {error}", "nothing was changed", Exit.MISSING
+            f"{where} holds no bank: {error}", "nothing was changed", Exit.MISSING
         ) from None
     return list(bank.entries.values()), remarks
 

@@ -143,7 +143,7 @@ def in_words(accounts: Sequence[Account]) -> dict[str, Any]:
         "not_followed": verdicts[REPEATED],
         "cannot_be_told": verdicts[UNCLEAR],
         "silences_over_a_candidate": sum(len(a.held_back) for a in accounts),
-        "silence_rate": round(1 - min(told, acting) / acting, 4) if acting else 1.0,
+        "silence_rate": round(1 - min(told, acting) / acting, 6) if acting else 1.0,
         "tokens": sum(int(a.spent.get("tokens", 0)) for a in accounts),
         "money": round(sum(float(a.spent.get("money", 0)) for a in accounts), 4),
     }

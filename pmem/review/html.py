@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pmem import __version__
 from pmem.core.text import clean
@@ -14,6 +15,9 @@ from pmem.review.account import MAX_SILENCES, MAX_TOLD, Account, in_words
 from pmem.review.after import LOOKED_AT, failed
 from pmem.review.timeline import timeline
 from pmem.review.why import DELIVERIES, TRIGGERS
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
 
 TEMPLATE = Path(__file__).with_name("page.html")
 
@@ -53,10 +57,12 @@ def _page(**given: Any) -> str:
     made.filters |= {
         "brief": brief,
         "by": by,
+        "coded": coded,
         "clock": lambda t: time.strftime("%H:%M", time.localtime(t)) if t else "",
         "delivery": lambda name: DELIVERIES.get(name, "unknown"),
         "failed": failed,
         "money": money,
+        "percent": percent,
         "tail": tail,
         "times": times,
         "thousands": lambda n: f"{n:,}",
@@ -79,6 +85,13 @@ def brief(text: object, limit: int = 200) -> str:
     return flat if len(flat) <= limit else flat[: limit - 1] + "…"
 
 
+def coded(text: object) -> Markup:
+    """A text as it may stand in HTML, with what it has in backticks set as code."""
+    from markupsafe import Markup, escape
+
+    return Markup(re.sub(r"`([^`\n]+)`", r"<code>\1</code>", str(escape(text))))
+
+
 def tail(observation: object) -> str:
     """The last line of an output that says something."""
     lines = [line.strip() for line in clean(str(observation)).splitlines() if line.strip()]
@@ -89,6 +102,13 @@ def money(spent: Mapping[str, Any]) -> str:
     """US dollars; less than a cent is told as such."""
     amount = float(spent.get("money", 0) or 0)
     return f"${amount:.2f}" if amount >= 0.01 or not amount else f"${amount:.4f}"
+
+
+def percent(share: float) -> str:
+    """A share of one; what is not all is not told as all."""
+    if 0.9995 <= share < 1:
+        return "> 99.9 %"
+    return f"{100 * share:.1f} %"
 
 
 def times(number: int) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -156,6 +157,23 @@ def test_a_chapter_for_agents_md(project: Path, home: Path, pmem: Call) -> None:
 - npm test fails until npm run build has run.
 """
     )
+
+
+def test_a_success_stands_in_the_chapter_where_a_person_wrote_or_pinned_it(
+    project: Path, home: Path, pmem: Call
+) -> None:
+    plain = Entry("procedural", "a", "make a: passed at step 1.", outcome="succeeded")
+    bank(
+        project,
+        home,
+        PutEntry(plain),
+        PutEntry(replace(plain, id="b", content="make b: the way.", source="user")),
+        PutEntry(replace(plain, id="c", content="make c: kept.", tags=("pinned",))),
+    )
+    told = pmem("bank", "export", "--format", "agents-md").out
+    assert "make b: the way." in told
+    assert "make c: kept." in told
+    assert "make a" not in told
 
 
 @pytest.mark.parametrize(

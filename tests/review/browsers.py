@@ -32,6 +32,11 @@ lightness = '''(element, of) => {
     return Math.round((r + g + b) / 3);
 }'''
 wide = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+narrowest = '''Math.min(1000, ...[...document.querySelectorAll("td")]
+    .filter((cell) => cell.clientWidth && cell.textContent.trim().length > 12)
+    .map((cell) => cell.clientWidth))'''
+tick = '''Math.min(1000, ...[...document.querySelectorAll(".tick")]
+    .map((text) => text.getBoundingClientRect().height))'''
 
 def look(browser, url, scheme):
     seen = {"url": url, "scheme": scheme, "errors": [], "requests": []}
@@ -47,6 +52,8 @@ def look(browser, url, scheme):
     seen["overflow"] = page.evaluate(wide)
     page.set_viewport_size({"width": 390, "height": 800})
     seen["narrow_overflow"] = page.evaluate(wide)
+    seen["narrowest_cell"] = page.evaluate(narrowest)
+    seen["smallest_tick"] = page.evaluate(tick)
     page.emulate_media(media="print")
     seen["printed_paper"] = body.evaluate(lightness, "backgroundColor")
     page.close()

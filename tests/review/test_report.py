@@ -65,7 +65,6 @@ def test_the_page_of_a_session_tells_each_reminder_before_and_after(project: Pro
         "빌드가 먼저다",
         "about to do npm test",
         "with the result of the action it concerns",
-        "first step 42, `npm run build`; then step 43 did it, and it passed",
         "npm-test npm test in api/: failed at steps 9, 12",
         "put the action back, once",
         "seems to have helped",
@@ -75,6 +74,8 @@ def test_the_page_of_a_session_tells_each_reminder_before_and_after(project: Pro
         "$0.0031",
     ):
         assert words in told, words
+    came = "first step 42, <code>npm run build</code>; then step 43 did it, and it passed"
+    assert came in page
 
 
 def test_what_was_printed_is_text_and_nothing_is_loaded(project: Project) -> None:
@@ -121,14 +122,14 @@ def test_all_sessions_add_up(project: Project) -> None:
         "not_followed": 1,
         "cannot_be_told": 0,
         "silences_over_a_candidate": 1,
-        "silence_rate": round(1 - 3 / 62, 4),
+        "silence_rate": round(1 - 3 / 62, 6),
         "tokens": 940,
         "money": 0.0031,
     }
     code, page, _ = called(project, "report", "--all", "-o", "all.html")
     assert (code, page) == (0, "")
     told = Page((project.root / "all.html").read_text()).text
-    assert "Memory spoke 3 times. It seems to have helped twice:" in told
+    assert "Memory spoke 3 times. Seem to have helped: 2 (" in told
     assert "codex" in told
 
 
@@ -170,6 +171,29 @@ WARNED = {"decision": "remind", "trigger": "repeat", "cited": [{"command": "npm 
 )  # fmt: skip
 def test_whether_it_helped_is_a_guess_from_what_came_next(decision, following, verdict) -> None:
     assert after(decision, following).verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("share", "told"), [(1.0, "100.0 %"), (0.99999, "> 99.9 %"), (0.955, "95.5 %"), (0.0, "0.0 %")]
+)
+def test_what_is_not_all_is_not_told_as_all(share: float, told: str) -> None:
+    from pmem.review.html import percent
+
+    assert percent(share) == told
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("`a < b` failed", "<code>a &lt; b</code> failed"),
+        ("a `b", "a `b"),
+        ("`<script>`<b>", "<code>&lt;script&gt;</code>&lt;b&gt;"),
+    ],
+)
+def test_what_stands_in_backticks_is_code_and_nothing_is_markup(text: str, told: str) -> None:
+    from pmem.review.html import coded
+
+    assert coded(text) == told
 
 
 @pytest.mark.parametrize("steps", [1, 7, 60, 50_000])
@@ -228,4 +252,6 @@ def test_a_real_browser_shows_it_without_an_error_or_a_request(
         assert (seen["paper"] > seen["ink"]) is (seen["scheme"] == "light")
         assert seen["overflow"] <= 0
         assert seen["narrow_overflow"] <= 0
+        assert seen["narrowest_cell"] >= 100  # words stay words on a phone
+        assert seen["smallest_tick"] >= 7
         assert seen["printed_paper"] == 255
