@@ -45,20 +45,20 @@ class Said:
             if told is None:
                 continue
             if told.count > 1:
-                return f"told twice, last at step {told.step}"
+                return f"told twice, last {_before(told.step)}"
             if not reminder.relapse:
-                return f"told at step {told.step}"
+                return f"told {_before(told.step)}"
             if told.text == _key(reminder.text):
-                return f"told in the same words at step {told.step}"
+                return f"told in the same words {_before(told.step)}"
         if reminder.relapse or _counted(reminder):
             return ""
         now = _step(moment)
         entries = frozenset(reminder.entries)
         for step, cited, text in self._recent:
             if text == _key(reminder.text):
-                return f"told in the same words at step {step}"
+                return f"told in the same words {_before(step)}"
             if entries <= cited and 0 <= now - step < QUIET_STEPS:
-                return f"its entries were told at step {step}"
+                return f"its entries were told {_before(step)}"
         return ""
 
     def add(self, reminder: Reminder, moment: Moment) -> None:
@@ -122,6 +122,11 @@ def _counted(reminder: Reminder) -> bool:
 def _step(moment: Moment) -> int:
     last = moment.last_step
     return last.number if last is not None else 0
+
+
+def _before(last: int) -> str:
+    """Where a reminder stands in the session's record: before the step that came next."""
+    return f"before step {last + 1}"
 
 
 def _key(text: str) -> str:

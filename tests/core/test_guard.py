@@ -250,7 +250,7 @@ def test_one_cause_is_told_once() -> None:
     passed(guard(reminder(REPEAT), moment(), said))  # asking is not telling
     said.add(first, moment(number=9))
     again = guard(reminder("At step 20 it failed the same way."), moment(number=21), said)
-    assert silence(again) == "told at step 9"
+    assert silence(again) == "told before step 10"
 
 
 def test_after_a_relapse_once_more_in_other_words_and_never_a_third_time() -> None:
@@ -261,21 +261,21 @@ def test_after_a_relapse_once_more_in_other_words_and_never_a_third_time() -> No
     other = reminder("`npm test` fails again since step 28, as at steps 2 and 4.", relapse=True)
     said.add(passed(guard(other, moment(number=30), said)), moment(number=30))
     third = reminder("`npm test` fails since step 50.", relapse=True)
-    assert silence(guard(third, moment(number=60), said)) == "told twice, last at step 30"
+    assert silence(guard(third, moment(number=60), said)) == "told twice, last before step 31"
 
 
 def test_the_same_words_for_another_cause_are_a_repetition() -> None:
     said = Said()
     said.add(reminder(REPEAT, cause="a"), moment(number=9))
     again = guard(reminder(REPEAT.upper(), cause="b"), moment(number=50), said)
-    assert "same words at step 9" in silence(again)
+    assert "same words before step 10" in silence(again)
 
 
 def test_right_after_a_reminder_its_entries_are_left_alone() -> None:
     said = Said()
     said.add(reminder(REPEAT, cause="a"), moment(number=9))
     other = reminder("`npm test` needs ./db from step 1.", cause="b")
-    assert "entries were told at step 9" in silence(guard(other, moment(number=11), said))
+    assert "entries were told before step 10" in silence(guard(other, moment(number=11), said))
     passed(guard(other, moment(number=12), said))
 
 
@@ -285,7 +285,7 @@ def test_a_rule_and_a_watch_on_one_sentence_are_one_cause() -> None:
         reminder("AGENTS.md:14 says: “never force-push”.", "rule", cause="rule:x"), moment(number=9)
     )
     watch = reminder(BANK.entries["rule"].content, "rule", cause="watch:rule", reason="watch:rule")
-    assert silence(guard(watch, moment(number=90), said)) == "told at step 9"
+    assert silence(guard(watch, moment(number=90), said)) == "told before step 10"
 
 
 def test_a_fact_that_was_rewritten_may_be_told_again() -> None:
@@ -314,7 +314,8 @@ def test_what_was_said_survives_a_restart_as_json() -> None:
     said.add(reminder(REPEAT), moment(number=9))
     restored = Said.restore(json.loads(json.dumps(said.snapshot())))
     assert (
-        silence(guard(reminder("Since step 20."), moment(number=21), restored)) == "told at step 9"
+        silence(guard(reminder("Since step 20."), moment(number=21), restored))
+        == "told before step 10"
     )
     assert restored.snapshot() == said.snapshot()
 
@@ -339,7 +340,7 @@ def test_what_was_said_is_bounded() -> None:
     assert len(snapshot["causes"]) == MAX_CAUSES and len(snapshot["recent"]) == MAX_RECENT
     assert (
         silence(guard(reminder("x at step 1", cause="c2999"), moment(), said))
-        == "told at step 2999"
+        == "told before step 3000"
     )
 
 
