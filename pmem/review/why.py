@@ -24,7 +24,7 @@ TRIGGERS = {
     "proposed": "the agent was about to do this",
 }
 DELIVERIES = {
-    "before": "before the agent acted",
+    "before": "before the next action",
     "with_result": "with the result of the action it concerns",
     "late": "after the action, at the end of the turn",
     "none": "to nobody; it was only logged",
