@@ -146,6 +146,12 @@ def test_an_arm_without_its_model_is_said(pmem: Call, dataset: Path) -> None:
     assert said.code == 2 and "the arm always needs a model" in said.err
 
 
+def test_the_arm_off_is_scored_as_silence(pmem: Call, dataset: Path) -> None:
+    said = pmem("eval", "replay", "--dataset", str(dataset), "--arm", "off", "--json")
+    figures = json.loads(said.out)["off"]
+    assert said.code == 0 and figures["silence_rate"] == 1.0 and figures["recall"] == 0.0
+
+
 @pytest.mark.parametrize("wrong", ["off", "selectiv"])
 def test_a_wrong_arm_is_told_before_anything_is_asked(
     pmem: Call, dataset: Path, model: str, tmp_path: Path, wrong: str
