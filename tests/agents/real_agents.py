@@ -125,6 +125,11 @@ class Bench:
             timeout=STUCK,
         )
 
+    def troubles(self) -> str:
+        """What sessions met and told nobody."""
+        state = self.home / ".local" / "state" / "pmem"
+        return "".join(path.read_text() for path in sorted(state.rglob("errors.log")))
+
     def files(self) -> set[str]:
         """Every file below HOME and project, by its path."""
         return {

@@ -51,7 +51,9 @@ def test_after_clear_nothing_of_the_window_before_is_repeated(
     shown.wait("Stopped.")
     shown.enter(agent.leave)
     shown.wait("EXIT=0")
-    told = [json.loads(line) for line in bench.run([*PMEM, "log", "--json"]).stdout.splitlines()]
+    log = bench.run([*PMEM, "log", "--json"])
+    assert log.stdout, (log.stderr, bench.troubles())
+    told = [json.loads(line) for line in log.stdout.splitlines()]
     assert [step["step"] for step in told] == [1, 2, 3, 4, 5, 6]
     assert [step["action"] for step in told if step["kind"] == "command"] == ["make build"] * 4
     assert HEADER not in "".join(played.bodies())
