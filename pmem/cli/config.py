@@ -66,6 +66,8 @@ def config(
         change(environment, project, key, value, user=user)
         return
     settings = settings_of(environment, project)
+    for remark in settings.remarks:
+        environment.say(remark)
     if as_json:
         _write(environment, settings, key)
     elif key is not None:

@@ -59,7 +59,7 @@ def read(line: str) -> Sequence:
     return _kept(line) if len(line) <= _CACHED else _read(line)
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=512)
 def _kept(line: str) -> Sequence:
     return _read(line)
 

@@ -24,9 +24,9 @@ from pmem.core.tidy import is_log
 from pmem.core.when import Watch
 
 #: Different commands, files and actions remembered; of more the oldest are forgotten.
-MAX_SUCCEEDED = 2000
-MAX_EDITED = 2000
-MAX_OUTCOMES = 2000
+MAX_SUCCEEDED = 1000
+MAX_EDITED = 1000
+MAX_OUTCOMES = 1000
 
 _OPERATORS = ("|", "&&", ";", " &")
 

@@ -48,7 +48,7 @@ def effect(action: Action) -> Effect:
     return _strongest(parse(action.text))
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=512)
 def _effect(text: str) -> Effect:
     return _strongest(parse(text))
 

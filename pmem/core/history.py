@@ -16,7 +16,7 @@ from pmem.core.signature import located, parse
 from pmem.core.step import Action, Step
 
 #: Commands and steps remembered; older ones are in the bank.
-MAX_COMMANDS = 2000
+MAX_COMMANDS = 1000
 MAX_FACTS = 512
 #: Characters kept of an action that is no command.
 MAX_TEXT = 400

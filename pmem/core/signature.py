@@ -99,7 +99,7 @@ def _located(command: str) -> tuple[str, str]:
     return _kept_located(command) if len(command) <= _CACHED else _locate(command)
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=512)
 def _kept_located(command: str) -> tuple[str, str]:
     return _locate(command)
 
@@ -146,7 +146,7 @@ def cd_target(node: Node) -> str | None:
     return None if target in ("", "-") or target.startswith("-") else target
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=512)
 def _parsed(command: str) -> tuple[Command, ...]:
     return tuple(_commands(read(command)))
 

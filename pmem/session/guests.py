@@ -19,6 +19,9 @@ from pmem.session.lane import Lane
 #: What stands for the output of the shell's command that started a guest.
 ITS_OWN_SCREEN = "(the screen of an agent; its own steps are recorded beside)"
 
+#: Names of guests remembered.
+MAX_NAMES = 1000
+
 
 class Guests:
     """The guests of one session."""
@@ -29,6 +32,8 @@ class Guests:
 
     def heard(self, name: str, now: float) -> None:
         """A guest tells that it is here, for the first time or again; `now` in Unix seconds."""
+        if len(self._names) >= MAX_NAMES:  # each tells its name with every event
+            self._names.clear()
         self._names.add(name)
         self._heard = now
 

@@ -11,6 +11,8 @@ from pmem.session.outside import Channel
 
 #: An action that names what belongs to pmem may be about the bank itself.
 _NAMES_US = re.compile(r"\bpmem\b|\bbank\.toml\b", re.IGNORECASE)
+#: Steps under way that are remembered; of more the oldest are merged into the newest.
+MAX_UNDER_WAY = 256
 
 
 class Hands:
@@ -52,7 +54,13 @@ class Hands:
                 self._under_way.clear()
 
     def _begin(self, agent_id: str | None, action: Action) -> None:
-        self._under_way[_key(agent_id, action)] = _NAMES_US.search(action.text) is not None
+        key = _key(agent_id, action)
+        names_us = _NAMES_US.search(action.text) is not None
+        if len(self._under_way) >= MAX_UNDER_WAY and key not in self._under_way:
+            # The oldest end unseen; what is said of one that named us stays said.
+            oldest = next(iter(self._under_way))
+            names_us |= self._under_way.pop(oldest)
+        self._under_way[key] = names_us
 
 
 def _key(agent_id: str | None, action: Action) -> tuple[str | None, str]:

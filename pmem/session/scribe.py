@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from pmem.core.bank import BankOp, SaveKnowledge, SaveProcedural, UpdateStatus
+from pmem.core.bank import MAX_ENTRIES, BankOp, SaveKnowledge, SaveProcedural, UpdateStatus
 from pmem.core.history import Facts
 from pmem.core.step import Action, Step
 from pmem.session.fold import attempt
@@ -103,7 +103,10 @@ class Scribe:
         known = set(self.outside.bank.bank.entries)
         self.outside.bank.apply(ops)
         self._mark([op.id for op in ops if isinstance(op, SaveKnowledge | SaveProcedural)])
-        self.tally.made |= self.outside.bank.bank.entries.keys() - known
+        entries = self.outside.bank.bank.entries
+        self.tally.made |= entries.keys() - known
+        if len(self.tally.made) > 2 * MAX_ENTRIES + len(entries):  # those that left count no more
+            self.tally.made &= entries.keys()
 
     def _mark(self, ids: Sequence[str]) -> None:
         """Note what these entries cite, and whether it still says the same."""

@@ -17,7 +17,7 @@ from pmem.session.guests import as_guest
 from pmem.session.leash import Leash
 from pmem.session.outside import Channel
 from pmem.session.peer import same_user
-from pmem.session.session import Session
+from pmem.session.session import MAX_LANES, Session
 from pmem.session.shell_intake import prohibits, take
 from pmem.store.bank_file import BankFile
 from pmem.terminal.link import Link
@@ -30,6 +30,8 @@ CLIENT_LIMIT = 2.0
 LAST_LOOK = 1.0
 #: How often a process on a leash is looked at, in seconds.
 LEASH_LOOK = 0.5
+#: While somebody waits for an answer, the bank's file waits so long, in seconds.
+PUT_OFF = 1.0
 #: First word of the wire; a client of another version is not answered.
 WIRE = b"pmem1"
 #: In the place of an agent's name: asks whether there is a session; the answer is the same word.
@@ -82,8 +84,10 @@ class Server:
             self.selector.register(self.link, selectors.EVENT_READ)
         if self.thinking is not None:
             self.selector.register(self.thinking.mind, selectors.EVENT_READ)
+        self.bank_file.patient = True
         while self.running and self._watches_link():
-            for key, _ in self.selector.select(self._patience()):
+            ready = self.selector.select(self._patience())
+            for key, _ in ready:
                 if key.fileobj is self.listener:
                     self._accept()
                 elif key.fileobj is self.link:
@@ -94,8 +98,9 @@ class Server:
                     assert isinstance(key.fileobj, socket.socket)
                     self._client_ready(key.fileobj)
             self._drop_slow_clients()
-            if self.bank_file.due(time.monotonic()):
-                self.bank_file.flush()
+            busy = PUT_OFF if ready or self.clients else 0.0
+            if self.bank_file.due(time.monotonic() - busy):
+                self.bank_file.tend()
             if self.leash is not None and not self.leash.holds():
                 self.running = False
         self._take_the_rest()
@@ -226,6 +231,8 @@ class Server:
         if not guest:
             return registry.get(agent)
         if guest not in self.adapters:
+            if len(self.adapters) >= MAX_LANES:
+                del self.adapters[next(iter(self.adapters))]
             self.adapters[guest] = type(registry.get(agent))()
         return self.adapters[guest]
 

@@ -35,6 +35,10 @@ from pmem.session.scribe import Scribe, Tally
 from pmem.session.thinking import silence_of, too_late
 from pmem.session.voice import Voice
 
+#: Agents remembered at a time, subagents among them; who was not heard longest is forgotten, and
+#: begins anew with what the bank knows.
+MAX_LANES = 32
+
 
 class Session:
     """One session of one or more action agents on one bank."""
@@ -266,9 +270,15 @@ class Session:
     # -- what they are asked with -----------------------------------------------------------
 
     def _lane(self, agent_id: str | None) -> Lane:
-        lane = self.lanes.get(agent_id)
-        if lane is None:
-            lane = self.lanes[agent_id] = self.guests.lane(agent_id, self.task, self._lane)
+        lane = self.lanes.pop(agent_id, None)
+        if lane is not None:
+            self.lanes[agent_id] = lane  # the one heard last stands last
+        else:
+            if len(self.lanes) >= MAX_LANES:
+                gone = next(id for id in self.lanes if id is not None)
+                self._unsaid(self.lanes.pop(gone), "its trajectory has ended")
+            lane = self.guests.lane(agent_id, self.task, self._lane)
+            self.lanes[agent_id] = lane
             lane.watches.strange = self.outside.bank.strange
             lane.watches.arm(self.outside.bank.bank)
         return lane

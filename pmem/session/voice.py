@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from pmem.core.decision import Decision, Delivery, Reminder, Silence
 from pmem.core.event import SILENT, Answer, Audience
 from pmem.core.moment import Given, Moment
+from pmem.core.said import MAX_CAUSES
 from pmem.session.choice import READ_BY_PEOPLE, audience, choose, may_hold
 from pmem.session.lane import Lane
 from pmem.session.outside import Channel, Outside
@@ -119,6 +120,8 @@ class Voice:
         heard = who != "human" or channel.name in READ_BY_PEOPLE
         held = heard and may_hold(lane, reminder, moment, channel, self.hold)
         if held:
+            if len(lane.held) >= MAX_CAUSES:
+                lane.held.pop()
             lane.held.add(reminder.cause)
             delivery = Delivery.BEFORE
         self.outside.bank.cited.update(reminder.entries)

@@ -14,15 +14,19 @@ import time
 from collections.abc import Callable, Iterable
 
 from pmem.core.bank import MAX_ENTRIES, BankOp, Entry, MemoryBank
-from pmem.store import archive, authors, bank_rescue, bank_toml, files, trust
+from pmem.store import archive, authors, bank_rescue, bank_toml, files, rival, trust
 from pmem.store.bank_past import Past
 from pmem.store.evict import evict
 from pmem.store.project import ForeignDirectory, Project, ensure
+from pmem.store.rival import Behind
 from pmem.store.tidy import tidy_op
 
 #: Seconds between two writes, and after one that failed.
 INTERVAL = 1.0
 RETRY = 5.0
+#: What another session wrote waits so long for a moment in which nobody waits for us, and is then
+#: read before the next answer.
+BEHIND = 0.5
 #: Of its time a session spends at most this share with writing: meanwhile hooks wait.
 SHARE = 0.005
 #: Seconds to wait for another writer: none while the session runs, for it comes back soon.
@@ -35,6 +39,8 @@ NAME = "bank.toml"
 KEPT = "what is new is kept in memory, and tried again"
 #: Operations kept for a file that cannot be written; beyond these memory is merged whole.
 MAX_QUEUE = 5000
+#: Notes for the user; of more, the end of the session tells none.
+MAX_NOTES = 100
 
 
 class BankFile:
@@ -62,6 +68,7 @@ class BankFile:
         self.vouched = vouched
         self.strange: frozenset[str] = frozenset()
         self.at_work: Callable[[], str] = str
+        self.patient = False
         self.bank = MemoryBank()
         self.notes: list[str] = []
         self.problem = ""
@@ -75,6 +82,7 @@ class BankFile:
         self._seen: files.Stamp | None = None
         self._place: tuple[int, int] | None = None
         self._broken: files.Stamp | None = None
+        self._behind: Behind | None = None
         self._dirty = False
         self._not_before = 0.0
         if not project.read_only:
@@ -108,10 +116,24 @@ class BankFile:
             return False
         stamp = files.stamp(self.project.bank)
         if stamp is None or stamp == self._seen:
-            self.unread = ""
+            self.unread, self._behind = "", None
             return False
-        if stamp == self._broken:
+        if stamp == self._broken or (self.patient and self._may_wait(stamp)):
             return False
+        return self._read_again(stamp)
+
+    def _may_wait(self, stamp: files.Stamp) -> bool:
+        """Whether this version is another session's, and reading it can be left to `tend`."""
+        behind = self._behind
+        if behind is None or behind.stamp != stamp:
+            if not rival.wrote(self.project.state, stamp):
+                return False
+            since = time.monotonic() if behind is None else behind.since
+            behind = Behind(stamp, since, behind.hand if behind else "")
+        self._behind = behind.seen_by(self.at_work())
+        return time.monotonic() < behind.since + 2 * BEHIND
+
+    def _read_again(self, stamp: files.Stamp) -> bool:
         try:
             with files.opened_dir(self.project.dir) as dir_fd:
                 return self._catch_up(dir_fd)
@@ -127,17 +149,29 @@ class BankFile:
         return False
 
     def wait(self, now: float) -> float | None:
-        """Seconds until `flush` should be called, None if there is nothing to do.
+        """Seconds until `tend` should be called, None if there is nothing to do.
 
         `now` is a time of the monotonic clock.
         """
-        if not self._pending():
-            return None
-        return max(0.0, self._not_before - now)
+        times = [self._not_before] if self._pending() else []
+        if self._behind is not None:
+            times.append(self._behind.since + BEHIND)
+        return max(0.0, min(times) - now) if times else None
 
     def due(self, now: float) -> bool:
-        """Whether `flush` should be called now."""
+        """Whether `tend` should be called now."""
         return self.wait(now) == 0.0
+
+    def tend(self) -> None:
+        """Do what is due: read what another session wrote, write what is ours."""
+        now = time.monotonic()
+        if self._behind is not None and now >= self._behind.since + BEHIND:
+            stamp = files.stamp(self.project.bank)
+            if stamp is not None and stamp not in (self._seen, self._broken):
+                self._read_again(stamp)
+            self._behind = None
+        if now >= self._not_before:
+            self.flush()
 
     def flush(self, patience: float = PATIENCE) -> bool:
         """Bring the file up to date; True if it is. `patience` is for other writers, in seconds.
@@ -165,6 +199,7 @@ class BankFile:
 
     def close(self) -> bool:
         """Flush for the last time, waiting longer for others; True if the file is up to date."""
+        self.patient = False
         self.refresh()  # an editor's older copy may lack what was written already
         if not self._pending() or self.flush(LAST_PATIENCE):
             return True
@@ -205,12 +240,13 @@ class BankFile:
         place = bank_rescue.place(dir_fd)
         if files.stamp(NAME, dir_fd) in (None, self._seen):
             self._place = self._place or place
+            self._behind = None
             return False
         content, stamp = files.read_file(NAME, dir_fd)
         remarks: list[str] = []
         bank_toml.remember(self._blocks, self._rendered)
         fresh = bank_rescue.read(content, remarks, self._blocks)
-        hand = self.at_work()
+        hand = self.at_work() if self._behind is None else self._behind.seen_by(self.at_work()).hand
         if hand:
             trusted = hand != "bank"
             self._dirty |= authors.disown(fresh, self.bank, self.project.state, trusted=trusted)
@@ -226,7 +262,7 @@ class BankFile:
             bank_rescue.take_over(fresh, self.bank)  # another session began it anew
             self._dirty = True
         self.bank, self._seen, self._place, self._broken = fresh, stamp, place, None
-        self.unread = ""
+        self.unread, self._behind = "", None
         self._leaving.clear()
         for remark in remarks:
             self._say(f"{self.path}: {remark}")
@@ -265,6 +301,8 @@ class BankFile:
                 if self.bank.schema is not None and self.bank.schema < bank_toml.SCHEMA:
                     self._say(bank_rescue.keep_older(dir_fd, NAME, self.bank.schema))
                     self.bank.schema = None
+                if self.patient:
+                    rival.tell(self.project.state, stamp)
                 files.commit(dir_fd, new, NAME)
             except OSError:
                 files.discard(dir_fd, new)
@@ -309,6 +347,8 @@ class BankFile:
             if self.project.read_only:
                 self._leaving.clear()
         del self._leaving[:-MAX_QUEUE]
+        if len(self.cited) > 2 * self.max_entries:
+            self.cited.intersection_update(self.bank.entries)
 
     def _fail(self, error: Exception) -> None:
         reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
@@ -319,5 +359,5 @@ class BankFile:
         self._say(f"{self.path} cannot be used: {reason}; {kept}")
 
     def _say(self, note: str) -> None:
-        if note and note not in self.notes:
+        if note and note not in self.notes and len(self.notes) < MAX_NOTES:
             self.notes.append(note)

@@ -16,6 +16,8 @@ from pmem.core.bank import Entry, MemoryBank
 
 #: Revisions looked back at: one is written a second at most.
 MAX_REVISIONS = 1000
+#: Entries held for that, as they were: what a busy hour changes, or a minute of many agents.
+MAX_HELD = 1500
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +34,8 @@ class Past:
 
     def __init__(self) -> None:
         self.revision = 0
-        self._changes: deque[Change] = deque(maxlen=MAX_REVISIONS)
+        self._changes: deque[Change] = deque()
+        self._held = 0
         self._entries: dict[str, Entry] = {}
         self._status = ""
         self._begun = False
@@ -43,6 +46,9 @@ class Past:
             ids = self._entries.keys() | bank.entries.keys()
             before = {i: old for i in ids if _other(old := self._entries.get(i), bank.get(i))}
             self._changes.append(Change(bank.revision, before, self._status))
+            self._held += len(before)
+            while len(self._changes) > MAX_REVISIONS or self._held > MAX_HELD:
+                self._held -= len(self._changes.popleft().entries)
         self._entries, self._status = dict(bank.entries), bank.status
         self.revision = max(self.revision, bank.revision)
         self._begun = True

@@ -19,6 +19,8 @@ from pmem.store import files
 MAX_BYTES = 1 << 22
 #: Of a fact's words so many characters are looked at, and so many files counted.
 MAX_WORDS, MAX_NAMED = 2000, 4
+#: Files whose hashes are remembered; of more they are read again.
+MAX_KNOWN = 1000
 #: Rule files: each line stands for itself.
 BY_LINE = frozenset({"AGENTS.md", "CLAUDE.md", "CLAUDE.local.md", "GEMINI.md", ".cursorrules"})
 
@@ -115,6 +117,8 @@ class CitedFiles:
                 return None
             by_line = path.name in BY_LINE
             lines = (line.strip() for line in content.splitlines()) if by_line else ()
+            if len(self._known) >= MAX_KNOWN:
+                self._known.clear()
             known = self._known[name] = (stamp, _hash(content), frozenset(map(_hash, lines)))
         return known[1], known[2]
 

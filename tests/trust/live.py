@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import time
 from pathlib import Path
 from typing import Any
 
 from pmem.core.bank import MemoryBank
-from pmem.hook.client import ask
+from pmem.hook.client import WIRE
 from pmem.session import process
 from pmem.store import jsonl
 from pmem.store.bank_toml import loads
@@ -64,7 +65,7 @@ class Live:
         """The answer to one payload, None if there was none in time."""
         reach = self.running.env
         try:
-            return ask(reach["PMEM_SOCK"], reach["PMEM_TOKEN"], "claude", payload, seconds)
+            return _asked(reach["PMEM_SOCK"], reach["PMEM_TOKEN"], payload, seconds)
         except OSError as error:
             self.trouble = f"{type(error).__name__}: {error}"
             return None
@@ -97,6 +98,19 @@ class Live:
                 break
             time.sleep(0.005)
         raise AssertionError(f"the session never said {kind}: {link.lost}")
+
+
+def _asked(path: str, token: str, payload: bytes, seconds: float) -> bytes:
+    """As a hook client does, but no transfer of it longer than `seconds`."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as link:
+        link.settimeout(seconds)
+        link.connect(path)
+        link.sendall(b"%s %s claude\n" % (WIRE, token.encode()) + payload)
+        link.shutdown(socket.SHUT_WR)
+        answer = b""
+        while part := link.recv(1 << 16):
+            answer += part
+        return answer
 
 
 def bank_of(project: Project) -> MemoryBank:

@@ -38,7 +38,7 @@ def target(text: str) -> str:
     return _kept_target(text) if len(text) <= MAX_TEXT else _target(text)
 
 
-@lru_cache(maxsize=2048)
+@lru_cache(maxsize=512)
 def _kept_target(text: str) -> str:
     return _target(text)
 
@@ -64,7 +64,7 @@ def one_by_one(calls: list[Facts]) -> list[Facts]:
     return found
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=512)
 def cause(failure: str) -> str:
     """A failure line without what differs from run to run; "" for one that names no cause.
 
@@ -78,7 +78,7 @@ def cause(failure: str) -> str:
     return "" if len(line) < 8 or _says_nothing().search(line) else line
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=512)
 def installs(command: str) -> bool:
     """Whether a command may have brought or changed a tool."""
     return _installs().search(command) is not None
