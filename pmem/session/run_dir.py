@@ -31,11 +31,13 @@ def make(env: Mapping[str, str]) -> Path:
     """
     for _ in range(8):
         base = _base(env)
-        path = base / os.urandom(4).hex()
+        # Not hexadecimal from its first letter on: `a1234567` is that of an attached agent.
+        path = base / f"r{os.urandom(4).hex()[1:]}"
         try:
             _sweep(base)
             path.mkdir(mode=0o700)
-        except FileNotFoundError:  # another session just took the empty base away
+        # Another session just took the empty base away, or has that very name.
+        except (FileNotFoundError, FileExistsError):
             continue
         return path
     raise NoPrivateDirectory(f"{base} keeps vanishing; set XDG_RUNTIME_DIR to a path of your own")
@@ -109,6 +111,7 @@ def _sweep(base: Path) -> None:
             shutil.rmtree(left, ignore_errors=True)
             continue
         probe = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        probe.setblocking(False)  # one that is stopped accepts nobody, and lives
         try:
             probe.connect(os.fspath(left / SOCKET))
         except ConnectionRefusedError:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import socket
 import stat
+import threading
 from pathlib import Path
 
 import pytest
@@ -53,6 +56,34 @@ def test_a_session_that_is_just_starting_is_not_swept_away(
     with run_dir.listen(starting):
         assert (starting / run_dir.SOCKET).exists()
         assert sorted(p.name for p in starting.iterdir()) == [run_dir.SOCKET]
+
+
+def test_a_session_is_never_taken_for_that_of_an_attached_agent(
+    short_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    env = {"XDG_RUNTIME_DIR": str(short_dir)}
+    names = iter(["a9999999", "a9999999", "a9999998"])
+    monkeypatch.setattr(os, "urandom", lambda n: bytes.fromhex(next(names)))
+    live = run_dir.make(env)
+    with run_dir.listen(live):
+        other = run_dir.make(env)
+        assert live.exists() and other.exists() and live != other
+
+
+def test_a_session_that_accepts_nobody_for_now_holds_no_other_up(short_dir: Path) -> None:
+    env = {"XDG_RUNTIME_DIR": str(short_dir)}
+    stopped = run_dir.make(env)
+    with run_dir.listen(stopped), contextlib.ExitStack() as clients:
+        with contextlib.suppress(BlockingIOError):
+            for _ in range(10_000):
+                client = clients.enter_context(socket.socket(socket.AF_UNIX))
+                client.setblocking(False)
+                client.connect(str(stopped / run_dir.SOCKET))
+        start = threading.Thread(target=run_dir.make, args=(env,), daemon=True)
+        start.start()
+        start.join(20)
+        assert not start.is_alive()
+        assert stopped.exists()
 
 
 def test_a_path_too_long_for_a_socket_falls_back(tmp_path: Path, short_dir: Path) -> None:
