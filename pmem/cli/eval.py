@@ -11,6 +11,7 @@ from pmem.cli.agreement import agreement
 from pmem.cli.environment import Environment
 from pmem.cli.eval_paper import paper
 from pmem.cli.eval_table import table
+from pmem.cli.eval_tau2 import tau2
 from pmem.cli.exits import Exit, Trouble
 from pmem.cli.options import json_option
 from pmem.cli.playing import model_options, player
@@ -28,7 +29,7 @@ def eval() -> None:
     """Measure a memory agent on recorded runs, and compare runs of benchmarks."""
 
 
-for one in (agreement, table, paper):
+for one in (agreement, table, paper, tau2):
     eval.add_command(one)
 
 

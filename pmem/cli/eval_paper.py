@@ -66,6 +66,24 @@ def paper(environment: Environment, row: str | None, like: Path | None, as_json:
         return
     _settings(environment, found)
     tell(environment, cost, user=found.benchmark == "tau2")
+    if found.benchmark == "tau2" and found.arm != "mem0":
+        environment.write(f"\nrun it with:\n{_command(found)}")
+    else:
+        environment.write("\npmem cannot run this row yet")
+
+
+def _command(row: Row) -> str:
+    """The command that runs a row of tau2-bench."""
+    words = ["pmem eval tau2", f"--arm {row.arm}", "--pure" if row.pure else ""]
+    words += [f"--action-model {row.action_model}"]
+    if row.memory_model:
+        words += [
+            f"--memory-model {row.memory_model}",
+            f"--interval {row.interval} --window {row.window}",
+            f"--memory-temperature {row.memory_temperature}",
+        ]
+    words += [f"--action-temperature {row.action_temperature}", f"--turns {row.turns}"]
+    return " ".join(word for word in [*words, f"--to {row.name}"] if word)
 
 
 def _cost(environment: Environment, row: Row, like: Path | None) -> Forecast:

@@ -28,8 +28,8 @@ Examples:
 
 A folder has config.json, trials.jsonl and decisions/. pass@1 comes with Wilson's interval of 95 %,
 "gain" in points over the first folder of the arm off (or --base) on the trials both have, with
-McNemar's exact p. "silence" is of the times memory looked, "$/solved" the price of both models. A
-trial that broke counts as not solved.""",
+McNemar's exact p. "silence" is of the calls that memory could speak before, "$/solved" the price of
+both models. A trial that broke counts as not solved.""",
 )
 @click.argument("folders", metavar="DIR", nargs=-1, required=True, type=_FOLDER)
 @click.option("--base", type=_FOLDER, metavar="DIR", help="The folder to compare with.")

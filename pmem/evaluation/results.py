@@ -86,8 +86,8 @@ class Took:
 class Trial:
     """One finished trial. `reward` is the benchmark's own; a trial that broke has `error` and 0.
 
-    `looks` counts how often memory looked, `spoke` how often it said something to the agent;
-    `seconds` is the whole trial, `memory_seconds` what of it the agent waited for memory.
+    `points` counts the calls of the agent before which memory could speak, `spoke` those with a
+    note; `seconds` is the whole trial, `memory_seconds` what of it the agent waited for memory.
     """
 
     domain: str
@@ -95,7 +95,7 @@ class Trial:
     n: int
     reward: float
     steps: int = 0
-    looks: int = 0
+    points: int = 0
     spoke: int = 0
     seconds: float = 0.0
     memory_seconds: float = 0.0

@@ -85,9 +85,9 @@ class Figures:
 
     @property
     def silence(self) -> float | None:
-        """Of the times memory looked, the share in which it said nothing; None if it never did."""
-        looks = sum(t.looks for t in self.results.trials)
-        return 1 - sum(t.spoke for t in self.results.trials) / looks if looks else None
+        """Of the calls memory could speak before, those without a note; None without memory."""
+        points = sum(t.points for t in self.results.trials)
+        return 1 - sum(t.spoke for t in self.results.trials) / points if points else None
 
     @property
     def broken(self) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +69,7 @@ def test_a_row_says_its_settings_and_its_price_before_anything_runs(
     out = pmem("eval", "paper", "tau2-sonnet-selective", columns=80).out
     assert "temperature 0.7" in out and "temperature 0.3" in out and "--pure" in out
     assert "278 trials of 25 steps (assumed, not measured)" in out
+    assert "pmem eval tau2 --arm selective --pure --action-model anthropic:claude-sonn" in out
     out = pmem("eval", "paper", "tau2-sonnet-selective", "--like", folders[1]).out
     assert "as the results folder has it" in out
     cost = json.loads(pmem("eval", "paper", "tb2-sonnet-off", "--json").out)["cost"]
@@ -77,3 +79,25 @@ def test_a_row_says_its_settings_and_its_price_before_anything_runs(
 def test_a_row_that_is_not_there_names_those_that_are(pmem: Call) -> None:
     said = pmem("eval", "paper", "tau2-haiku")
     assert said.code == 2 and "tau2-sonnet-off" in said.err
+
+
+@pytest.mark.parametrize(
+    ("arm", "more", "says"),
+    [
+        ("always", (), "the arm always needs a --memory-model"),
+        ("rules", ("--memory-model", "openai:m"), "the arm rules has no --memory-model"),
+        ("off", ("--pure",), "pure is a form of the arm selective, not of off"),
+    ],
+)
+def test_a_run_that_makes_no_sense_is_refused(
+    pmem: Call, arm: str, more: tuple[str, ...], says: str
+) -> None:
+    said = pmem("eval", "tau2", "--arm", arm, "--action-model", "openai:a", "--to", "x", *more)
+    assert (said.code, says in said.err) == (2, True)
+
+
+@pytest.mark.skipif(find_spec("tau2") is not None, reason="tau2-bench is installed here")
+def test_without_the_benchmark_it_says_what_to_install(pmem: Call, project: Path) -> None:
+    said = pmem("eval", "tau2", "--arm", "off", "--action-model", "openai:a", "--to", "x")
+    assert said.code == 125 and "pip install 'pmem[tau2]'" in said.err
+    assert not (project / "x").exists()

@@ -35,7 +35,7 @@ def trials(arm: str) -> list[Trial]:
             0,
             float(mark),
             steps=10,
-            looks=0 if arm == "off" else 10,
+            points=0 if arm == "off" else 10,
             spoke=0 if arm == "off" else 1 + (domain == "retail"),
             seconds=60.0,
             memory_seconds=0.0 if arm == "off" else 12.5,

