@@ -219,7 +219,7 @@ def main(argv: "list[str]") -> None:
     agent, parent = argv[1], int(argv[2])
     limit(SECONDS * 10)  # the agent may take its time to write
     payload = read_all(0)
-    limit(SECONDS, let_go)
+    limit(SECONDS, behind=True)
     try:  # typed in a shell under pmem, it is a guest of that session
         token = os.environ["PMEM_TOKEN"].partition("@")[0]
         guest = f"{agent}-{agent_process(parent, agent)}"

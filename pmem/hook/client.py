@@ -14,10 +14,6 @@ import _socket
 import os
 import sys
 
-TYPE_CHECKING = False  # the import of typing costs more than everything here
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 WIRE = b"pmem1"
 #: How long an agent is held up at most, in seconds.
 SECONDS = 0.5
@@ -54,12 +50,12 @@ def read_all(fd: int) -> bytes:
     return data
 
 
-def limit(seconds: float, then: "Callable[[], object]" = lambda: os._exit(0)) -> None:
+def limit(seconds: float, behind: bool = False) -> None:
     """End this process, silent and with 0, after so many seconds; 0 lifts the limit.
 
-    With `then`, that is done instead.
+    With `behind` it only lets the agent go then.
     """
-    _signal.signal(_signal.SIGALRM, lambda *_: then())
+    _signal.signal(_signal.SIGALRM, lambda *_: let_go() if behind else os._exit(0))
     _signal.setitimer(_signal.ITIMER_REAL, seconds)
 
 
@@ -82,7 +78,7 @@ def main(argv: list[str]) -> None:
     seconds = float(argv[2]) if len(argv) > 2 else SECONDS
     limit(seconds * PATIENCE)
     payload = read_all(0)
-    limit(seconds, let_go)
+    limit(seconds, behind=True)
     answer = ask(os.environ["PMEM_SOCK"], os.environ["PMEM_TOKEN"], argv[1], payload)
     limit(0)  # a half-written answer would be worse than a late one
     while answer:
