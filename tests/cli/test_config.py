@@ -88,7 +88,8 @@ def test_a_file_from_elsewhere_names_no_program_until_it_is_trusted(
     (project / ".pmem" / "pmem.toml").write_text('model = "command:./evil"\ninterval = 9\n')
     assert pmem("config", "interval").out == "9\n"
     assert pmem("config", "model").out == "\n"
-    assert "pmem trust" in pmem("status").err
+    for command in (("status",), ("config",), ("config", "interval"), ("config", "--json")):
+        assert "pmem trust" in pmem(*command).err
     assert pmem("trust").err == "pmem: .pmem/pmem.toml is trusted as it stands\n"
     assert pmem("config", "model").out == "command:./evil\n"
     assert pmem("trust", "--revoke").err == "pmem: .pmem/pmem.toml is trusted no more\n"
