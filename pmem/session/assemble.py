@@ -67,7 +67,7 @@ def assemble(config: SessionConfig, env: Mapping[str, str]) -> tuple[Session, Ba
         redact=redact,
         is_private=private_commands(settings.private),
         rule_files=RuleFiles(project.root, Path(config.cwd)).read,
-        changed_since=partial(changed_since, project.root),
+        changed_since=partial(changed_since, project.root, but=config.printed_to),
         quiet=QuietFile(project.state).read,
         recorded=partial(recorded_calls, project.state, but=session_id),
         marks=CitedFiles(project.root).marks,

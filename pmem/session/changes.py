@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from pathlib import Path
 
 from pmem.core.data import table
@@ -23,6 +23,7 @@ def changed_since(
     root: Path,
     since: float,
     *,
+    but: Container[tuple[int, int]] = (),
     limit_seconds: float = 0.05,
     clock: Callable[[], float] = time.monotonic,
 ) -> Changed:
@@ -30,7 +31,8 @@ def changed_since(
 
     Looks for at most `limit_seconds`, nearest directories first; UNKNOWN if it ran out of
     time. Both mtime and ctime count, so that a file moved into place or restored with its
-    old mtime is seen; links are not followed.
+    old mtime is seen; links are not followed. Files in `but`, by device and inode, do not count:
+    what the agent prints is no change of the project.
     """
     stop = clock() + limit_seconds
     pending = deque([os.fspath(root)])
@@ -39,13 +41,15 @@ def changed_since(
         try:
             if directory != os.fspath(root) and _changed(Path(directory).stat(), since):
                 return Changed.YES
-            with os.scandir(directory) as found:
-                for item in found:
+            with os.scandir(directory) as items:
+                for item in items:
                     if item.name in BY_PRODUCTS or item.name.endswith(BY_PRODUCT_SUFFIXES):
                         continue
                     if item.is_dir(follow_symlinks=False):
                         pending.append(item.path)
-                    elif _changed(item.stat(follow_symlinks=False), since):
+                        continue
+                    found = item.stat(follow_symlinks=False)
+                    if _changed(found, since) and (found.st_dev, found.st_ino) not in but:
                         return Changed.YES
         except OSError:
             continue

@@ -12,6 +12,7 @@ import os
 import select
 import signal
 import socket
+import stat
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -33,7 +34,8 @@ class SessionConfig(NamedTuple):
     """What a session is started with.
 
     `agent` is a name for the session's id and its log; `tells` says that events are to come. An
-    `id` is one that is claimed already.
+    `id` is one that is claimed already. `printed_to` are files, by device and inode, that the
+    agent's own output goes into.
     """
 
     project: Project
@@ -44,6 +46,7 @@ class SessionConfig(NamedTuple):
     task: str = ""
     tells: bool = True
     id: str = ""
+    printed_to: frozenset[tuple[int, int]] = frozenset()
 
 
 class Running(NamedTuple):
@@ -92,6 +95,7 @@ def _live(
     """The whole life of the session process; never returns."""
     code = 125
     try:
+        config = config._replace(printed_to=_printed_to())
         _detach({listener.fileno(), link.fileno()})
         if config.tells or _is_needed(listener, link):
             serve(config, env, listener, link, token)
@@ -116,6 +120,17 @@ def _is_needed(listener: socket.socket, link: socket.socket) -> bool:
         return bool(link.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT))
     except OSError:
         return False
+
+
+def _printed_to() -> frozenset[tuple[int, int]]:
+    """The files behind stdout and stderr, as device and inode."""
+    files = set()
+    for fd in (1, 2):
+        with contextlib.suppress(OSError):
+            found = os.fstat(fd)
+            if stat.S_ISREG(found.st_mode):
+                files.add((found.st_dev, found.st_ino))
+    return frozenset(files)
 
 
 def _detach(keep: set[int]) -> None:

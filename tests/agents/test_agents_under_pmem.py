@@ -174,3 +174,14 @@ def test_a_stream_of_json_from_claude_begins_and_ends_as_without_pmem(
     ]
     assert kinds[0] == kinds[1]
     assert kinds[0][0] == ("system", "init")
+
+
+def test_what_claude_prints_into_a_file_of_the_project_is_no_change_of_it(
+    claude: MakeBench, model: StartModel
+) -> None:
+    played = model([*BUILDS, {"text": "It does not build."}])
+    bench = claude(played)
+    told = "-p 'build it' --allowedTools Bash --output-format stream-json --verbose"
+    bench.run(["sh", "-c", f'"$@" {told} > printed.txt', "sh", *PMEM, "claude"])
+    assert "It does not build." in (bench.project / "printed.txt").read_text()
+    assert counts(played) == [0, 0, 0, 0, 1]

@@ -66,3 +66,13 @@ def test_out_of_time_is_unknown(project: Path) -> None:
     ticks = iter([0.0, 1.0, 2.0, 3.0])
     found = changed_since(project, a_moment_later(), limit_seconds=0.5, clock=lambda: next(ticks))
     assert found is Changed.UNKNOWN
+
+
+def test_what_the_agent_prints_into_a_file_is_no_change(project: Path) -> None:
+    since = a_moment_later()
+    out = project / "src" / "a.py"
+    out.write_text("what was printed\n")
+    place = out.stat()
+    but = frozenset({(place.st_dev, place.st_ino)})
+    assert changed_since(out.parent, since, but=but, limit_seconds=5) is Changed.NO
+    assert changed_since(out.parent, since, limit_seconds=5) is Changed.YES
