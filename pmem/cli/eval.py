@@ -14,7 +14,7 @@ from pmem.cli.eval_table import table
 from pmem.cli.eval_tau2 import tau2
 from pmem.cli.exits import Exit, Trouble
 from pmem.cli.options import json_option
-from pmem.cli.playing import model_options, player
+from pmem.cli.playing import model_options, players
 
 if TYPE_CHECKING:
     from pmem.evaluation.evaluate import Evaluation
@@ -68,8 +68,8 @@ answers of each run, and what was answered there is not asked again.""",
     "arms",
     multiple=True,
     metavar="ARM",
-    help="rules (default), scripted:FILE, or with a model selective, bank, always, advisor; may "
-    "be given several times.",
+    help="off, rules (default), scripted:FILE, or with a model selective, bank, always, "
+    "advisor; may be given several times.",
 )
 @model_options
 @click.option(
@@ -100,7 +100,7 @@ def replay(
         raise Trouble(str(error), code=Exit.USAGE) from error
     found: dict[str, Evaluation] = {}
     # all of them first: a wrong one must not be found after the others' calls
-    for plays in [player(environment, arm, **asked) for arm in arms or (None,)]:
+    for plays in players(environment, arms, **asked):
         with plays.telling():
             found[plays.name] = evaluate(
                 plays.name, runs, plays.of_run, delivery=delivery, interval=plays.interval

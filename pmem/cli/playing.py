@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -248,6 +248,21 @@ def player(
     if pure and arm != "selective":
         raise Trouble(f"pure is a form of the arm selective, not of {arm}", code=Exit.USAGE)
     return Player(environment, arm, _settings(environment, arm, model, yes), pure, prompts_to)
+
+
+def players(environment: Environment, arms: Sequence[str], **asked: Any) -> list[Player]:
+    """The player of each arm; the model that is named is for those that have one.
+
+    Raises Trouble as `player` does, and where no arm has the model that is named.
+    """
+    from pmem.memory.arms import EMBEDDED, WITH_MODEL
+
+    without = {**asked, "model": None, "pure": False, "prompts_to": None}
+    some = any(arm in WITH_MODEL for arm in arms)
+    return [
+        player(environment, arm, **(without if some and arm in EMBEDDED else asked))
+        for arm in arms or (None,)
+    ]
 
 
 def _settings(environment: Environment, arm: str, model: str | None, yes: bool) -> Settings:

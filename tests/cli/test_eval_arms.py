@@ -152,7 +152,13 @@ def test_the_arm_off_is_scored_as_silence(pmem: Call, dataset: Path) -> None:
     assert said.code == 0 and figures["silence_rate"] == 1.0 and figures["recall"] == 0.0
 
 
-@pytest.mark.parametrize("wrong", ["off", "selectiv"])
+def test_arms_without_a_model_stand_beside_one_with(pmem: Call, dataset: Path, model: str) -> None:
+    named = ("--arm", "selective", "--arm", "off", "--arm", "rules", "--model", model)
+    said = pmem("eval", "replay", *named, "--dataset", str(dataset), "--json", "--yes")
+    assert said.code == 0 and list(json.loads(said.out)) == ["selective", "off", "rules"]
+
+
+@pytest.mark.parametrize("wrong", ["on", "selectiv"])
 def test_a_wrong_arm_is_told_before_anything_is_asked(
     pmem: Call, dataset: Path, model: str, tmp_path: Path, wrong: str
 ) -> None:
