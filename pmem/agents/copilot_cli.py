@@ -53,7 +53,10 @@ class CopilotCli:
         env: Mapping[str, str] | None = None,
         cwd: Path | None = None,
     ) -> Launch:
-        """The same command line with `--plugin-dir` in front; subcommands pass untouched."""
+        """The same command line with `--plugin-dir` behind it; subcommands pass untouched.
+
+        The last plug-in's hooks are asked last, so that the user's own hear of every call.
+        """
         before = args[: args.index("--")] if "--" in args else args
         if (args and args[0] in SUBCOMMANDS) or QUESTIONS.intersection(before):
             return Launch([program, *args])
@@ -62,7 +65,7 @@ class CopilotCli:
             return Launch([program, *args], remark=remark)
         place = run_dir / "copilot"
         write_plugin(place, hook)
-        return Launch([program, "--plugin-dir", str(place), *args])
+        return Launch([program, *before, "--plugin-dir", str(place), *args[len(before) :]])
 
     def events(self, payload: bytes) -> list[Event]:
         """What one hook told. Raises ValueError if it cannot be read."""

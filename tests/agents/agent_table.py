@@ -174,7 +174,6 @@ AGENTS = (
         ready="/ commands",
         leave="/exit",
         beside="result",
-        told_alone=True,
         own=_copilot_hook,
     ),
     Agent(
