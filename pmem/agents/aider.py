@@ -5,7 +5,7 @@ Tested with 0.86.2. It offers its model no tools; what ran stands in the words i
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from pmem.agents.find import find_program
@@ -28,6 +28,10 @@ class Aider(Proxied):
     def find(self, env: Mapping[str, str]) -> Path | None:
         """On PATH, or where pip, pipx, uv and its own installer put programs."""
         return find_program(self.binary, env)
+
+    def only_asks(self, args: Sequence[str]) -> bool:
+        """Questions may stand anywhere among its arguments."""
+        return bool(QUESTIONS.intersection(args))
 
 
 AIDER = Aider()

@@ -5,20 +5,21 @@ Tested with 3.0.65.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from pmem.agents.find import find_program
 from pmem.agents.proxied import Proxied
 
 #: Words that make Cline do something else than work on a task here.
-QUESTIONS = frozenset(
+OTHER_WORK = frozenset(
     {
         *("auth", "config", "plugin", "skill", "connect", "mcp", "doctor", "history", "h", "hook"),
         *("schedule", "hub", "dashboard", "update", "version", "kanban", "--update", "--kanban"),
-        *("--help", "-h", "--version", "-V", "--acp"),
+        "--acp",
     }
 )
+QUESTIONS = frozenset({"--help", "-h", "--version", "-V"})
 
 
 class Cline(Proxied):
@@ -32,6 +33,11 @@ class Cline(Proxied):
     def find(self, env: Mapping[str, str]) -> Path | None:
         """On PATH, or among global node packages."""
         return find_program(self.binary, env)
+
+    def only_asks(self, args: Sequence[str]) -> bool:
+        """Its other work is named by the first word, a question may stand anywhere."""
+        before = args[: args.index("--")] if "--" in args else args
+        return bool(OTHER_WORK.intersection(before[:1]) or QUESTIONS.intersection(before))
 
 
 CLINE = Cline()

@@ -20,12 +20,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from pmem.agents import hook_json
 from pmem.agents.excerpt import excerpt
-from pmem.agents.protocol import HookLine, Launch
+from pmem.agents.generic import Generic
 from pmem.agents.results import Ran, results
 from pmem.agents.tool_calls import call, edit
 from pmem.agents.transcripts.recorded import _EDITS, _READS, COMMAND_KEYS, unwrapped
@@ -40,36 +39,19 @@ from pmem.core.event import (
 )
 from pmem.core.step import Action, Step
 
-COMPACTED = "[the conversation was compacted; the agent goes on from this summary]"
 #: Arguments that say where a command runs.
 _DIRECTORIES = ("workdir", "cwd", "dir_path", "directory")
 
 
-class Proxied:
+class Proxied(Generic):
     """Any agent, heard through the model proxy."""
 
     name = "pmem-proxy"
     title = "any agent, by the model proxy"
-    binary = ""
-    tells = False
-    can_hold = False
-    shows = False
 
-    def find(self, env: Mapping[str, str]) -> Path | None:
-        """There is nothing to find."""
-        return None
-
-    def launch(
-        self,
-        program: str,
-        args: Sequence[str],
-        hook: HookLine,
-        run_dir: Path,
-        env: Mapping[str, str] | None = None,
-        cwd: Path | None = None,
-    ) -> Launch:
-        """The command line untouched."""
-        return Launch([program, *args])
+    def only_asks(self, args: Sequence[str]) -> bool:
+        """Whether the program is only asked about itself with these arguments, or configured."""
+        return False
 
     def events(self, payload: bytes) -> list[Event]:
         """The events in one payload. Raises ValueError if it is not a JSON object."""
@@ -94,7 +76,7 @@ def _events(one: Mapping[str, Any], said: Mapping[str, Any]) -> Iterator[Event]:
             yield Started("resume", lane, tuple(_past(one.get("past") or (), said)))
         case "compacted":
             summary = excerpt(str(one.get("summary") or ""))
-            yield Observed(Step(0, "compaction", COMPACTED, summary, agent_id=lane))
+            yield Observed(hook_json.compaction(summary, lane))
             yield Started("compact", lane)
         case "finished":
             yield Finished(str(one.get("message") or ""), lane)

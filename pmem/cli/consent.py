@@ -39,10 +39,6 @@ def settled(
     """
     if settings.arm in EMBEDDED or settings.model.startswith("scripted:"):
         return settings
-    if settings.arm == "mem0":
-        raise Trouble(
-            "the arm mem0 is for evaluation only", "use --arm selective or rules", Exit.USAGE
-        )
     if not settings.model:
         raise Trouble(
             f"the arm {settings.arm} needs a model",

@@ -10,7 +10,7 @@ import click
 
 from pmem.cli.environment import Environment
 from pmem.cli.exits import Exit, Trouble
-from pmem.cli.options import json_option
+from pmem.cli.options import ARMS, json_option
 
 if TYPE_CHECKING:
     from pmem.evaluation.forecast import Forecast
@@ -66,7 +66,7 @@ def paper(environment: Environment, row: str | None, like: Path | None, as_json:
         return
     _settings(environment, found)
     tell(environment, cost, user=found.benchmark == "tau2")
-    if found.benchmark == "tau2" and found.arm != "mem0":
+    if found.benchmark == "tau2" and found.arm in ARMS:
         environment.write(f"\nrun it with:\n{_command(found)}")
     else:
         environment.write("\npmem cannot run this row yet")

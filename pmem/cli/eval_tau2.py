@@ -9,6 +9,7 @@ import click
 
 from pmem.cli.environment import Environment
 from pmem.cli.exits import Exit, Trouble
+from pmem.cli.options import ARMS
 
 if TYPE_CHECKING:
     from pmem.evaluation.results import Config, Results
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 
 #: So many broken trials on end, and the run stops.
 IN_A_ROW = 3
-ARMS = ("off", "rules", "selective", "bank", "always", "advisor")
 
 
 @click.command(

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 import click
 
 #: The arms there are, as in store/knobs.py.
-ARMS = ("off", "rules", "selective", "bank", "always", "advisor", "mem0")
+ARMS = ("off", "rules", "selective", "bank", "always", "advisor")
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -38,12 +38,15 @@ def by_proxy(
     Raises Trouble (125) if the proxy was asked for and what it needs is not installed. An agent
     that has no other way then runs as it is, and the start line says what to install.
     """
+    from pmem.agents import registry
+    from pmem.agents.proxied import Proxied
     from pmem.cli.launch import Line, Program, unknown_program
     from pmem.proxy.start import missing
 
     name = os.path.basename(command[0])  # noqa: PTH119
     asked = wish is not None or options.via is not None
-    if only_asks(agent, command[1:]):
+    known = registry.get(agent)
+    if isinstance(known, Proxied) and known.only_asks(command[1:]):
         return unknown_program(command)._replace(prepare=lambda run_dir, nonce: Line(command))
     if trouble := missing():
         if asked:
@@ -136,16 +139,3 @@ class Opening:
         """End the proxy."""
         if self._open is not None:
             self._open.close()
-
-
-def only_asks(agent: str, args: Sequence[str]) -> bool:
-    """Whether an agent is only asked about itself, or configured."""
-    if agent == "aider":
-        from pmem.agents.aider import QUESTIONS
-
-        return bool(QUESTIONS.intersection(args))
-    if agent == "cline":
-        from pmem.agents.cline import QUESTIONS
-
-        return bool(args) and (args[0] in QUESTIONS or bool(QUESTIONS.intersection(args[:1])))
-    return False

@@ -107,7 +107,7 @@ def contradicts(op: RecordAttempt, entry: Entry) -> bool:
     if entry.command:
         if (entry.command, entry.cwd) != (op.command, op.cwd):
             return False
-        says = entry.content not in ("", describe(entry))
+        says = not is_our_own(entry)
     else:
         place = _PLACE.search(entry.content)
         says = _names(entry.content, op.command) and (place[1] if place else "") == op.cwd

@@ -114,7 +114,7 @@ class Together:
         ops = list(self.reflexes.manage(moment)) if self.reflexes is not None else []
         # The status is the model's where there is one.
         ops = [op for op in ops if not isinstance(op, UpdateStatus)]
-        worth = self._wants.asks(moment) and self.gate.asks(moment)
+        worth = self.gate.asks(moment) and self._wants.asks(moment)
         self._asked = self.mind.style.pure or worth
         return [*ops, *self.mind.manage(moment)] if self._asked else ops
 

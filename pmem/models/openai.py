@@ -34,7 +34,7 @@ class OpenAI:
         try:
             import openai
         except ImportError:
-            from pmem.core.extra import how_to_install
+            from pmem.extra import how_to_install
 
             raise ModelError(
                 Trouble.SETUP,

@@ -30,7 +30,7 @@ def missing() -> str:
     """Why the proxy cannot run here, as a sentence with what to do; "" if it can."""
     if importlib.util.find_spec(NEEDS) is not None:
         return ""
-    from pmem.core.extra import how_to_install
+    from pmem.extra import how_to_install
 
     return (
         f"the model proxy needs the package {NEEDS}, which is not installed; "
@@ -70,11 +70,6 @@ class Doors:
         prefix = f"{self._secret}/{place}" + (f"/{last}" if last else "")
         self.routes[prefix] = upstream
         return f"http://127.0.0.1:{self.port}{prefix}"
-
-    def whole(self, upstream: str) -> str:
-        """The address here behind which a service's own paths follow as they are."""
-        self.routes[self._secret or "/"] = checked(upstream)
-        return f"http://127.0.0.1:{self.port}{self._secret}"
 
     def open(
         self,

@@ -11,6 +11,7 @@ import re
 from collections.abc import Sequence
 from hashlib import blake2b
 
+from pmem.proxy.typed import without_rules
 from pmem.proxy.wire import Called, Entry, Returned, Said, Words
 
 #: The tool that words call.
@@ -32,10 +33,10 @@ _OBSERVED = re.compile(
 )
 
 
-def with_calls(entries: Sequence[Sequence[Entry]], key: bytes = b"") -> list[list[Entry]]:
+def with_calls(entries: Sequence[Sequence[Entry]]) -> list[list[Entry]]:
     """The same entries, with the calls that stand in the words, and what they brought back.
 
-    A call's id is made of its place in the conversation and of `key`.
+    A call's id is made of its place in the conversation.
     """
     found: list[list[Entry]] = []
     waiting: list[str] = []
@@ -51,15 +52,16 @@ def with_calls(entries: Sequence[Sequence[Entry]], key: bytes = b"") -> list[lis
             if not isinstance(entry, Said):
                 told.append(entry)
                 continue
-            if entry.text == last:  # aider says the output of a failing test twice in a row
+            text = without_rules(entry.text).rstrip()
+            ran = _observed(text, waiting)
+            if ran and text == last:  # aider says the output of a failing test twice in a row
                 continue
-            last = entry.text
-            ran = _observed(entry.text, waiting)
+            last = text
             if not ran:
                 told.append(entry)
             for command, output in ran:
                 number += 1
-                id = f"~{blake2b(f'{number} {command}'.encode() + key, digest_size=8).hexdigest()}"
+                id = f"~{blake2b(f'{number} {command}'.encode(), digest_size=8).hexdigest()}"
                 told += [Called(id, TOOL, {"command": command}), Returned(id, output)]
             waiting = []
         found.append(told)

@@ -58,10 +58,14 @@ GOES_ON = (
 
 def typed(text: str) -> str:
     """The user's own words in a text, "" if there are none."""
-    text = _HEAD.sub("", text, count=1)
-    ends = [at for at in map(text.find, _BEHIND) if at >= 0]
-    text = text[: min(ends)] if ends else text
+    text = without_rules(_HEAD.sub("", text, count=1))
     return "" if text.lstrip().startswith(NOT_TYPED) else text.strip()
+
+
+def without_rules(text: str) -> str:
+    """A text without what its agent puts behind it."""
+    ends = [at for at in map(text.find, _BEHIND) if at >= 0]
+    return text[: min(ends)] if ends else text
 
 
 def asks_for_summary(text: str) -> bool:

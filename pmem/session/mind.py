@@ -93,7 +93,7 @@ class Mind:
         if self.stopped or self._closed:
             return False
         wants = self._wants.setdefault(lane, Wants())
-        if not self.agent.style.pure and not (wants.asks(moment) and self.gate.asks(moment)):
+        if not self.agent.style.pure and not (self.gate.asks(moment) and wants.asks(moment)):
             return False
         with self._changed:
             older, _ = self._waiting.pop(lane, (None, 0))

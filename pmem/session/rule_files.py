@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-#: Read at the project root and in the directory the session was started in.
-NAMES = ("AGENTS.md", "CLAUDE.md", "CLAUDE.local.md", "GEMINI.md", ".cursorrules")
+from pmem.store.cited import RULE_FILES
+
 #: A larger file is no rule file; only its beginning is looked at (bytes).
 MAX_BYTES = 256 * 1024
 
@@ -23,7 +23,7 @@ class RuleFiles:
         """The files that exist now, the root's first. A link out of the project is not read."""
         files = []
         for place in self._places:
-            for name in NAMES:
+            for name in RULE_FILES:
                 text = self._text(place / name)
                 if text:
                     files.append((os.path.relpath(place / name, self._root), text))

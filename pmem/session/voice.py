@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from pmem.core.decision import Decision, Delivery, Reminder, Silence
 from pmem.core.event import SILENT, Answer, Audience
+from pmem.core.fold import is_our_own
 from pmem.core.moment import Given, Moment
 from pmem.core.said import MAX_CAUSES
 from pmem.session.choice import READ_BY_PEOPLE, audience, choose, may_hold
@@ -54,7 +55,7 @@ class Voice:
 
         def unwanted(reminder: Reminder) -> str:
             refused = quiet.refuses(reminder, self.scribe.session)
-            return refused or self.scribe.stale(reminder.entries)
+            return refused or self._from_elsewhere(reminder) or self.scribe.stale(reminder.entries)
 
         choice = choose(candidates, moment, lane, unwanted)
         verdict, answer = choice.verdict, SILENT
@@ -101,6 +102,18 @@ class Voice:
                 last = hold.lane.given.pop()
                 hold.lane.given.append(replace(last, delivery=str(Delivery.WITH_RESULT)))
         self.outside.log.decision(hold.record)
+
+    def _from_elsewhere(self, reminder: Reminder) -> str:
+        """Why a reminder may not be said that repeats what a bank from elsewhere says.
+
+        A watch quotes such an entry as what it is.
+        """
+        if reminder.reason.startswith("watch:"):
+            return ""
+        held = self.outside.bank
+        told = [held.bank.get(id) for id in reminder.entries if id in held.strange]
+        foreign = any(entry is not None and not is_our_own(entry) for entry in told)
+        return "its entry came with a bank from elsewhere" if foreign else ""
 
     def drop(self, pending: Pending, why: str) -> None:
         """Record what a model came to and is not said."""

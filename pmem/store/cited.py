@@ -22,12 +22,11 @@ MAX_WORDS, MAX_NAMED = 2000, 4
 #: Files whose hashes are remembered; of more they are read again.
 MAX_KNOWN = 1000
 #: Rule files: each line stands for itself.
-BY_LINE = frozenset({"AGENTS.md", "CLAUDE.md", "CLAUDE.local.md", "GEMINI.md", ".cursorrules"})
+RULE_FILES = ("AGENTS.md", "CLAUDE.md", "CLAUDE.local.md", "GEMINI.md", ".cursorrules")
 
 CHANGED, GONE, UNSAID = "has changed", "is gone", "says it no more"
 _SOURCE = re.compile(r"(?P<file>[^\s:][^:\n]*?)(?::(?P<line>\d+))?")
 _NAMED = re.compile(r"(?<![\w./@:-])((?:[\w.-]+/)*[\w.-]+\.[A-Za-z]\w{0,7}:\d+)(?![\w.])")
-_NO_FILE = frozenset({"user", "task", "model"})
 
 
 def cited(entry: Entry) -> list[str]:
@@ -36,7 +35,7 @@ def cited(entry: Entry) -> list[str]:
     if source == "user":
         return []
     found = []
-    match = None if source in _NO_FILE or source.startswith("step ") else _SOURCE.fullmatch(source)
+    match = None if source.startswith("step ") else _SOURCE.fullmatch(source)
     if match is not None and (match["line"] or "/" in match["file"] or "." in match["file"]):
         found.append(source)
     if entry.section == "knowledge":
@@ -86,7 +85,7 @@ class CitedFiles:
         found = dict(entry.files)
         for name in cited(entry):
             path, line = _parts(name)
-            by_line = line is not None and Path(path).name in BY_LINE
+            by_line = line is not None and Path(path).name in RULE_FILES
             key = name if by_line else path
             now = self._read(path) if key not in found else None
             if now is not None:
@@ -115,7 +114,7 @@ class CitedFiles:
                 content, stamp = files.read_file(path, limit=MAX_BYTES)
             except OSError:
                 return None
-            by_line = path.name in BY_LINE
+            by_line = path.name in RULE_FILES
             lines = (line.strip() for line in content.splitlines()) if by_line else ()
             if len(self._known) >= MAX_KNOWN:
                 self._known.clear()

@@ -122,7 +122,7 @@ def _is_expression(text: str) -> bool:
     return True
 
 
-ARMS = ("off", "rules", "selective", "bank", "always", "advisor", "mem0")
+ARMS = ("off", "rules", "selective", "bank", "always", "advisor")
 
 KNOBS: dict[str, Knob] = {
     knob.name: knob

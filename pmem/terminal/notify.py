@@ -10,8 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-#: Values of the setting `notify`.
-WAYS = ("auto", "9", "777", "never")
 #: Terminals known to take one, by the name in TERM_PROGRAM or LC_TERMINAL, and by TERM.
 PROGRAMS = {
     "iTerm.app": "9",

@@ -9,6 +9,7 @@ from minds import FACT, HOOK, NOTHING, SAYS, TOLD, WRITES, Gated, Ring
 
 from pmem.core.decision import Delivery, Reminder
 from pmem.core.event import Answer, Compacting, Finished, Observed, Proposed, Started, UserMessage
+from pmem.core.gate import Gate, Weights
 from pmem.core.step import Action, Step
 from pmem.memory.model import STYLES
 from pmem.models.protocol import Reply, Request
@@ -336,3 +337,18 @@ def test_an_ablation_speaks_past_the_guard() -> None:
     answer = ring.ran("make", "error: x", 2)
     assert isinstance(answer.reminder, Reminder)
     assert answer.reminder.text.count("careful") == 80
+
+
+def test_a_gate_that_saves_a_call_saves_none_at_the_end_of_the_turn() -> None:
+    never = Gate(ask=Weights(1.0, -9.0))
+    model = ScriptedModel([{**NOTHING}])
+    ring = Ring(model)
+    ring.ran("make", "error: db.h is missing", 2)  # the first step is always asked about
+    ring.settle()
+    ring.mind.gate = never
+    ring.ran("make", "error: db.h is missing", 2)
+    before = len(ring.model_lines())
+    ring.session.handle(Finished("It does not build."), HOOK)
+    ring.settle()
+    ring.session.take_thoughts()
+    assert len(ring.model_lines()) > before

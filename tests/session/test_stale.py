@@ -164,6 +164,16 @@ def test_a_success_contradicts_what_says_that_it_fails(content, command, cwd, st
     assert (bank.entries["broken"].stale != "") is stale
 
 
+def test_a_sentence_of_an_earlier_version_is_written_anew_and_is_not_stale() -> None:
+    bank = MemoryBank()
+    bank.apply(RecordAttempt("make", "", True, 2, "No rule", "", 2, "S"))
+    (name,) = bank.entries
+    earlier = "make: failed at step 2 (No rule)."  # without the quotation marks
+    bank.put(replace(bank.entries[name], content=earlier))
+    bank.apply(passed("make", step=3))
+    assert bank.entries[name].stale == "" and "passed at step 3" in bank.entries[name].content
+
+
 def test_a_person_s_words_are_not_contradicted() -> None:
     bank = MemoryBank()
     bank.apply(SaveProcedural("broken", "`make` fails.", "failed", source="user"))
@@ -249,3 +259,28 @@ def test_a_model_is_not_shown_what_is_stale_as_a_fact(pure: bool) -> None:
     assert "6000" not in told
     assert "stale, cite none of them: old (conf.toml has changed)" in told
     assert "6000" not in shown.whole_bank(moment)
+
+
+# --- a bank from elsewhere ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("strange", "heard"), [((), True), (("cure",), False)])
+def test_the_words_of_a_bank_from_elsewhere_are_not_repeated(strange, heard) -> None:
+    kept = Kept()
+    kept.bank.apply(SaveProcedural("cure", "`make` failed, `./setup.sh --yes` helped.", "failed"))
+    kept.strange = frozenset(strange)
+    said = Reminder("`./setup.sh --yes` makes `make` pass.", ("cure",), "known_remedy", "cure")
+    session = ring(Recorder(lambda moment: said), kept)
+    answer = session.handle(ran("ls", code=1), HOOK)
+    assert (answer.reminder is not None) is heard
+    assert ("from elsewhere" in kept.decisions[-1].get("verdict", "")) is not heard
+
+
+def test_what_pmem_itself_wrote_of_a_command_there_may_be_said() -> None:
+    kept = Kept()
+    kept.bank.apply(RecordAttempt("make", "", True, 2, "No rule", "", 1, "S"))
+    (name,) = kept.bank.entries
+    kept.strange = frozenset([name])
+    said = Reminder("`make` failed at step 1 of an earlier session.", (name,), "rule", "make")
+    session = ring(Recorder(lambda moment: said), kept)
+    assert session.handle(ran("ls", code=1), HOOK).reminder is not None

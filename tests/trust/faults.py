@@ -187,7 +187,7 @@ def no_locks(runs: int, place: Path) -> Row:
     row = Row(
         "`flock` fails (ENOLCK, as on some network file systems)",
         runs,
-        "it goes on without; each version is still put in place whole",
+        "it goes on without",
     )
     real = fcntl.flock
 
@@ -267,7 +267,7 @@ def a_thousand_hooks(runs: int, place: Path) -> Row:
     row = Row(
         "1,000 hook calls at once, from 16 sides",
         runs,
-        "all are answered in their order",
+        "all are answered",
     )
     for run in range(runs):
         live = Live(project_in(place / f"h{run}"), max_entries=2000)

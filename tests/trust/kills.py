@@ -7,11 +7,9 @@ dies at the n-th point. Prints one JSON line for each run. The child tells what 
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import signal
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -139,9 +137,8 @@ def one(root: Path, at: int) -> dict[str, Any]:
     project = find_project(root, os.environ)
     found, log = kept(project), logged(project)
     lost = [c for c in steps if c not in log] + [c for c in bank if not found.get(c)]
-    doubled = [c for c, times in found.items() if times > 1]
     recovered = _goes_on(root)
-    return {"at": at, "killed": killed, "lost": lost, "twice": doubled, "recovered": recovered}
+    return {"at": at, "killed": killed, "lost": lost, "recovered": recovered}
 
 
 def _goes_on(root: Path) -> str:
@@ -168,19 +165,3 @@ def kept_ids(project: Any) -> set[str]:
 
     archived = {str(line["id"]) for line in jsonl.Lines(project.archive)}
     return archived | set(bank_of(project).entries)
-
-
-def main() -> None:
-    root = Path(sys.argv[1])
-    every = int(sys.argv[2]) if len(sys.argv) > 2 else 1
-    at = 1
-    while True:
-        row = one(root, at)
-        print(json.dumps(row), flush=True)
-        if not row["killed"]:
-            return
-        at += every
-
-
-if __name__ == "__main__":
-    main()
