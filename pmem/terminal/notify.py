@@ -22,8 +22,9 @@ TERMS = {"xterm-kitty": "777", "xterm-ghostty": "777", "foot": "777", "wezterm":
 #: What a notification says at most, in words and in characters.
 MAX_WORDS, MAX_CHARS = 40, 200
 TITLE = "pmem"
-#: Behind such a sequence nothing that the program began is open, whatever came before.
-_SETTLED = re.compile(rb"(?<!\x1b)\x1b\[[0-?]*[ -/]*[@-~]")
+#: Behind such a sequence nothing that the program began is open, whatever came before. The byte
+#: before it must be seen: an ESC there (the end of an earlier chunk, too) quotes it for tmux.
+_SETTLED = re.compile(rb"(?<=[^\x1b])\x1b\[[0-?]*[ -/]*[@-~]")
 #: A multiplexer stands between: who is behind it is not told.
 BETWEEN = ("tmux", "screen")
 

@@ -62,6 +62,8 @@ class Rig:
             settings = termios.tcgetattr(slave)
             attributes(settings)
             termios.tcsetattr(slave, termios.TCSANOW, settings)
+        #: The terminal's settings as the program found them.
+        self.found: list[Any] = termios.tcgetattr(slave)
         self.slave_name = os.ttyname(slave)
 
         def own_terminal() -> None:

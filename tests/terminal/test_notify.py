@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pyte
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pmem.terminal.notify import notification, put_in, way
@@ -73,6 +73,7 @@ PIECES = st.sampled_from(
 )
 
 
+@example(pieces=["\x1bPtmux;\x1b\x1b[31m\x1b\\"], cuts=[8])  # the quoting ESC ends a chunk
 @given(st.lists(PIECES, max_size=30), st.lists(st.integers(1, 400), max_size=6))
 def test_wherever_a_chunk_begins_the_notice_cuts_nothing(
     pieces: list[str], cuts: list[int]
