@@ -78,11 +78,10 @@ def explained(
 ) -> list[str]:
     """What the user must know: the model, the price, what is sent; as wide as the terminal."""
     from pmem.models.prices import NAME, load_prices
-    from pmem.store.places import config_file
+    from pmem.store.places import beside_config
     from pmem.terminal.cells import wrap
 
-    own = config_file(environment.env)
-    price = load_prices(own.with_name(NAME) if own is not None else None).price(settings.model)
+    price = load_prices(beside_config(environment.env, NAME)).price(settings.model)
     cost = (
         "its price is not known to pmem"
         if price is None

@@ -91,10 +91,9 @@ def _cost(environment: Environment, row: Row, like: Path | None) -> Forecast:
     from pmem.evaluation.paper import config_of
     from pmem.evaluation.results import load
     from pmem.models.prices import NAME, load_prices
-    from pmem.store.places import config_file
+    from pmem.store.places import beside_config
 
-    own = config_file(environment.env)
-    prices = load_prices(own.with_name(NAME) if own is not None else None)
+    prices = load_prices(beside_config(environment.env, NAME))
     measure = load(environment.cwd / like) if like is not None else None
     return forecast(config_of(row), prices, measure)
 

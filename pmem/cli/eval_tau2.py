@@ -113,18 +113,17 @@ def tau2(
     from pmem.evaluation.tau2_bench import NotThere, version
     from pmem.memory.arms import WITH_MODEL
     from pmem.models.prices import NAME, load_prices
-    from pmem.store.places import config_file
+    from pmem.store.places import beside_config
 
     if (arm in WITH_MODEL) != bool(asked["memory_model"]):
         what = "needs a --memory-model" if arm in WITH_MODEL else "has no --memory-model"
         raise Trouble(f"the arm {arm} {what}", code=Exit.USAGE)
     if asked["pure"] and arm != "selective":
         raise Trouble(f"pure is a form of the arm selective, not of {arm}", code=Exit.USAGE)
-    own = config_file(environment.env)
     try:
         installed = version()
         config = _config(arm, user_model, **asked)
-        prices = load_prices(own.with_name(NAME) if own is not None else None)
+        prices = load_prices(beside_config(environment.env, NAME))
         if dry_run:
             tell(environment, forecast(config, prices), user=True)
             return Exit.OK

@@ -161,9 +161,8 @@ class Player:
         from pmem.models.named import model_named
         from pmem.models.recorded import Recorded
         from pmem.session.arm import PROMPTS
-        from pmem.store.places import config_file
+        from pmem.store.places import beside_config
 
-        own = config_file(self.environment.env)
         model = model_named(settings.model, self.environment.env, settings.base_url)
         if self.prompts_to is not None:
             # A script counts what it has played: it has to be asked for all of it.
@@ -174,7 +173,7 @@ class Player:
             self.arm,
             model,
             pure=self.pure,
-            prompts=own.with_name(PROMPTS) if own is not None else None,
+            prompts=beside_config(self.environment.env, PROMPTS),
             timeout=settings.timeout if sends(settings.model) else PATIENCE,
             redact=redact,
         )
@@ -186,11 +185,10 @@ class Player:
         """One for all runs of a command: it is a session to the limits."""
         from pmem.models.prices import NAME, load_prices
         from pmem.session.ledger import Ledger, Limits
-        from pmem.store.places import config_file, state_home
+        from pmem.store.places import beside_config, state_home
         from pmem.store.spending import Spending
 
-        own = config_file(self.environment.env)
-        prices = load_prices(own.with_name(NAME) if own is not None else None)
+        prices = load_prices(beside_config(self.environment.env, NAME))
         if not sends(settings.model):
             return Ledger(settings.model, prices)
         limits = Limits(

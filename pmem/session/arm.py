@@ -101,12 +101,11 @@ def _with_model(
     from pmem.session.thinking import Thinking
     from pmem.store.spending import Spending
 
-    own = places.config_file(env)
     arm = arm_named(
         settings.arm,
         model_named(settings.model, env, settings.base_url),
         pure=settings.pure,
-        prompts=own.with_name(PROMPTS) if own is not None else None,
+        prompts=places.beside_config(env, PROMPTS),
         timeout=settings.timeout,
         redact=redact,
         without=settings.without,
@@ -114,7 +113,7 @@ def _with_model(
     assert arm.mind is not None
     ledger = Ledger(
         settings.model,
-        load_prices(own.with_name(NAME) if own is not None else None),
+        load_prices(places.beside_config(env, NAME)),
         Limits(
             settings.session_tokens, settings.session_money, settings.day_tokens, settings.day_money
         ),

@@ -33,6 +33,12 @@ def config_file(env: Mapping[str, str]) -> Path | None:
     return None if base is None else base / "pmem" / "config.toml"
 
 
+def beside_config(env: Mapping[str, str], name: str) -> Path | None:
+    """A file or folder of the user's beside that settings file; None without a home."""
+    own = config_file(env)
+    return None if own is None else own.with_name(name)
+
+
 def state_home(env: Mapping[str, str]) -> tuple[Path, str]:
     """The directory of logs and copies, and a remark for the user ("" if all is as it should be).
 
