@@ -9,9 +9,11 @@ from typing import Any
 
 from pmem.core.event import Event, Observed, Proposed, UserMessage
 from pmem.core.step import Action, Step
+from pmem.evaluation.mem0_arm import EMBEDDER, TEMPERATURE, Mem0
 from pmem.evaluation.played import Played, Taken
 from pmem.evaluation.results import Took
 from pmem.memory.arms import WITH_MODEL, Together, memory_agent
+from pmem.memory.protocol import MemoryAgent
 from pmem.models.named import model_named
 from pmem.models.prices import Prices
 from pmem.models.protocol import ChatModel, ModelError, Reply, Request, Trouble
@@ -20,13 +22,21 @@ from pmem.session.ledger import Ledger
 from pmem.session.outside import Channel, Outside
 from pmem.session.session import Session
 
-#: A memory agent's prompt shows so many characters of a task, and more of a rule file.
-_TASK = 5900
+#: The arms with a model that a trial can have.
+MODEL_ARMS = (*WITH_MODEL, "mem0")
+#: Characters of the task that a memory agent is shown: all of any domain's policy and of any task.
+MAX_TASK = 100_000
+#: Arms with a note for each call: the newest stands for those since the call before.
+_EVERY_TIME = ("bank", "always", "mem0")
 
 
 @dataclass(frozen=True)
 class Remembering:
-    """How memory runs in a trial. `temperature` is None where the arm's own counts."""
+    """How memory runs in a trial. `temperature` is None where the arm's own counts.
+
+    `embedder` (`openai:NAME`, "" for Mem0's own) and `embedder_url` are for the arm mem0, which
+    looks after every step, whatever the interval.
+    """
 
     arm: str
     model: str = ""
@@ -36,13 +46,16 @@ class Remembering:
     temperature: float | None = None
     base_url: str = ""
     timeout: float = 120.0
+    embedder: str = ""
+    embedder_url: str = ""
 
 
 class TrialMemory:
     """One trial's memory. Tell it what happens, and take the note before each call of the agent.
 
     `points` counts the calls before which it could have spoken, `spoke` those with a note,
-    `seconds` is what it took in all. It raises CannotGoOn where its model cannot be asked.
+    `seconds` is what it took in all. It raises CannotGoOn where its model cannot be asked. Close it
+    when the trial is over: the arm mem0 has files.
     """
 
     def __init__(
@@ -58,18 +71,16 @@ class TrialMemory:
         self._prices = prices
         self._ledger = Ledger(how.model, prices)
         model = None
-        if how.arm in WITH_MODEL:
-            model = _At(model_named(how.model, env, how.base_url), how.temperature)
-        memory = memory_agent(how.arm, model, pure=how.pure, timeout=how.timeout)
-        if isinstance(memory, Together):
-            memory = Played(memory, Taken(self._ledger))
-        cut = len(task) if len(task) <= _TASK else task.rfind("\n", 1, _TASK) + 1 or _TASK
-        rest = [("the task, continued", task[cut:])] if task[cut:].strip() else []
+        if how.arm in MODEL_ARMS:
+            own = TEMPERATURE if how.arm == "mem0" and how.temperature is None else how.temperature
+            model = _At(model_named(how.model, env, how.base_url), own)
+        self._memory = self._agent(model, env)
         self._session = None
-        if memory is not None:
-            outside = Outside(BankInMemory(), self._log, memory, rule_files=lambda: rest)
+        if self._memory is not None:
+            interval = 1 if how.arm == "mem0" else how.interval
+            outside = Outside(BankInMemory(), self._log, self._memory)
             self._session = Session(
-                outside, id="trial", task=task[:cut], interval=how.interval, window=how.window
+                outside, id="trial", task=task, interval=interval, window=how.window
             )
 
     def user(self, text: str) -> None:
@@ -100,7 +111,12 @@ class TrialMemory:
         if self._session is not None:
             self.points += 1
             self.spoke += bool(notes)
-        return "\n\n".join(notes)
+        return "\n\n".join(notes[-1:] if self.how.arm in _EVERY_TIME else notes)
+
+    def close(self) -> None:
+        """The trial is over: nothing of it stays behind."""
+        if isinstance(self._memory, Mem0):
+            self._memory.close()
 
     @property
     def decisions(self) -> list[dict[str, Any]]:
@@ -115,6 +131,20 @@ class TrialMemory:
         read = usage.input + usage.cache_read + usage.cache_write
         money = self._ledger.money if known else None
         return Took(self._ledger.calls, read, usage.output, usage.cache_read, money)
+
+    def _agent(self, model: ChatModel | None, env: Mapping[str, str]) -> MemoryAgent | None:
+        how = self.how
+        if how.arm == "mem0" and model is not None:
+            return Mem0(
+                model,
+                how.embedder or EMBEDDER,
+                env,
+                embedder_url=how.embedder_url,
+                ledger=self._ledger,
+                timeout=how.timeout,
+            )
+        memory = memory_agent(how.arm, model, pure=how.pure, timeout=how.timeout, max_task=MAX_TASK)
+        return Played(memory, Taken(self._ledger)) if isinstance(memory, Together) else memory
 
     def _tell(self, event: Event) -> None:
         if self._session is None:

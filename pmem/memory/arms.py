@@ -40,13 +40,15 @@ def arm_named(
     timeout: float = 60.0,
     redact: Callable[[str], str] = str,
     without: Collection[str] = (),
+    max_task: int | None = None,
 ) -> Arm:
     """The parts of an arm: `off`, `rules`, `scripted:FILE`, and with a model `selective`, `bank`,
     `always`, `advisor`.
 
     `pure` is the paper's own form of `selective`; `prompts` a directory whose texts replace
     ours; `timeout` in seconds for one call of the model; `redact` takes secrets out of what it is
-    sent; `without` names rules that are switched off. Raises ValueError with a sentence.
+    sent; `without` names rules that are switched off; `max_task` is how many characters of the task
+    a model is shown, None for those of a live session. Raises ValueError with a sentence.
     """
     if name == "off":
         return Arm()
@@ -64,6 +66,7 @@ def arm_named(
     if model is None:
         raise ValueError(f"the arm {name} needs a model; name one with --model, or use --arm rules")
     from pmem.memory.model.agent import ModelAgent
+    from pmem.memory.model.shown import MAX_TASK
     from pmem.memory.model.style import PURE, STYLES
     from pmem.memory.prompts import load_prompts
     from pmem.memory.rules import Rules
@@ -71,7 +74,14 @@ def arm_named(
     if pure and name != "selective":
         raise ValueError(f"pure is a form of the arm selective, not of {name}")
     style = PURE if pure else STYLES[name]
-    mind = ModelAgent(model, style, prompts=load_prompts(prompts), timeout=timeout, redact=redact)
+    mind = ModelAgent(
+        model,
+        style,
+        prompts=load_prompts(prompts),
+        timeout=timeout,
+        redact=redact,
+        max_task=max_task or MAX_TASK,
+    )
     return Arm(Rules(without=without) if name == "selective" and not pure else None, mind)
 
 
@@ -83,12 +93,21 @@ def memory_agent(
     prompts: Path | None = None,
     timeout: float = 60.0,
     redact: Callable[[str], str] = str,
+    max_task: int | None = None,
 ) -> MemoryAgent | None:
     """The memory agent of an arm in one piece, as a replay runs it; None for `off`.
 
     Takes and raises what `arm_named` does.
     """
-    arm = arm_named(name, model, pure=pure, prompts=prompts, timeout=timeout, redact=redact)
+    arm = arm_named(
+        name,
+        model,
+        pure=pure,
+        prompts=prompts,
+        timeout=timeout,
+        redact=redact,
+        max_task=max_task,
+    )
     if arm.mind is None:
         return arm.reflexes
     return Together(arm.mind, arm.reflexes)

@@ -74,6 +74,7 @@ class ModelAgent:
         prompts: Mapping[str, str] | None = None,
         timeout: float = 60.0,
         redact: Callable[[str], str] = str,
+        max_task: int = shown.MAX_TASK,
     ) -> None:
         self.model = model
         self.style = style
@@ -87,6 +88,7 @@ class ModelAgent:
             native_tools=model.native_tools,
             timeout=timeout,
             redact=redact,
+            max_task=max_task,
         )
         self._managed: _Managed | None = None
         self._trouble = ""

@@ -31,7 +31,7 @@ class Prompts:
     """Makes the requests of one session for one style.
 
     `native_tools` says whether the model takes tools as such; it may turn out that it does not.
-    `redact` takes secrets out of what is sent.
+    `redact` takes secrets out of what is sent, `max_task` is the characters of the task that are.
     """
 
     def __init__(
@@ -42,12 +42,14 @@ class Prompts:
         native_tools: bool,
         timeout: float,
         redact: Callable[[str], str] = str,
+        max_task: int = shown.MAX_TASK,
     ) -> None:
         self.texts = texts
         self.style = style
         self.native_tools = native_tools
         self.timeout = timeout
         self.redact = redact
+        self.max_task = max_task
         self._offered = tools(pure=style.pure)
         self._temperature = PURE_TEMPERATURE if style.pure else None
 
@@ -99,7 +101,7 @@ class Prompts:
 
     def _opening(self, moment: Moment, asked: str) -> tuple[Message, ...]:
         return (
-            Message("user", self.redact(shown.task(moment)), cached=True),
+            Message("user", self.redact(shown.task(moment, self.max_task)), cached=True),
             Message(
                 "user",
                 f"{self.redact(self._news(moment))}\n\n{asked}",

@@ -42,9 +42,9 @@ def one_line(text: str, limit: int) -> str:
     return flat if len(flat) <= limit else flat[: limit - 1] + "…"
 
 
-def task(moment: Moment) -> str:
-    """What stays the same in a session: the task and the rule files."""
-    parts = ["# Task", quoted(moment.task or "(the user has not said)", MAX_TASK)]
+def task(moment: Moment, limit: int = MAX_TASK) -> str:
+    """What stays the same in a session: the task, `limit` characters of it, and the rule files."""
+    parts = ["# Task", quoted(moment.task or "(the user has not said)", limit)]
     room = MAX_RULES
     for path, text in moment.rules_files:
         if room < 200:
