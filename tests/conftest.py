@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+import examples  # noqa: F401 # which examples of a property are tried, for all rooms
 import pytest
 
 

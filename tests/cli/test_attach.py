@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pmem.agents.attachment import ATTACHMENTS, attached, detached
@@ -279,7 +279,6 @@ JSON = st.recursive(
 )
 
 
-@settings(deadline=None)
 @given(
     st.dictionaries(st.text().filter(lambda key: key != "hooks"), JSON),
     st.dictionaries(st.text(), st.lists(JSON, min_size=1), min_size=1),

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pmem.core.bank import (
@@ -229,7 +230,7 @@ operations = st.one_of(
 )
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(st.lists(operations, max_size=40))
 def test_after_any_operations_the_bank_is_sound(ops: list[BankOp]) -> None:
     bank = bank_after(*ops)
@@ -247,7 +248,7 @@ def test_after_any_operations_the_bank_is_sound(ops: list[BankOp]) -> None:
     }
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(st.lists(operations, max_size=30), commands, st.booleans())
 def test_an_attempt_is_always_found_again_and_counted(
     ops: list[BankOp], command: str, failed: bool

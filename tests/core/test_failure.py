@@ -9,7 +9,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pmem.core import symptoms
@@ -448,7 +449,7 @@ def test_a_tool_fails_by_its_mark_or_by_what_it_begins_with() -> None:
 TEXT = st.text(alphabet=st.characters(exclude_categories=()), max_size=200)
 
 
-@settings(derandomize=True, deadline=None, max_examples=300)
+@examples(300)
 @given(
     TEXT,
     TEXT,

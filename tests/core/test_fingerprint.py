@@ -8,7 +8,8 @@ import uuid
 from datetime import datetime, timedelta
 
 import pytest
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pmem.core.fingerprint import fingerprint
@@ -46,7 +47,7 @@ def run_of_the_tests(seed: int) -> str:
     )
 
 
-@settings(derandomize=True, deadline=None, max_examples=200)
+@examples(200)
 @given(SEEDS, SEEDS)
 def test_times_addresses_ids_temporary_names_and_progress_do_not_count(one: int, two: int) -> None:
     assert fingerprint(run_of_the_tests(one)) == fingerprint(run_of_the_tests(two))
@@ -66,7 +67,6 @@ CHANGES = [
 ]
 
 
-@settings(derandomize=True, deadline=None, max_examples=100)
 @given(SEEDS, SEEDS, st.sampled_from(CHANGES))
 def test_words_files_lines_and_counts_of_tests_count(
     one: int, two: int, change: tuple[str, str]
@@ -79,14 +79,14 @@ def test_words_files_lines_and_counts_of_tests_count(
 LETTERS = st.text(alphabet=string.ascii_letters + " :.'()", min_size=1, max_size=40)
 
 
-@settings(derandomize=True, deadline=None, max_examples=200)
+@examples(200)
 @given(LETTERS, LETTERS)
 def test_other_messages_differ(one: str, two: str) -> None:
     same = " ".join(one.split()) == " ".join(two.split())
     assert (fingerprint(f"Error {one}") == fingerprint(f"Error {two}")) is same
 
 
-@settings(derandomize=True, deadline=None, max_examples=200)
+@examples(200)
 @given(
     st.integers(1, 9999), st.integers(1, 9999), st.sampled_from(["a.c:{}:3: x", "line {}", "v{}"])
 )
@@ -121,7 +121,7 @@ def test_a_progress_display_counts_once_however_long_it_ran() -> None:
     assert fingerprint(output(3)) == fingerprint(output(90))
 
 
-@settings(derandomize=True, deadline=None, max_examples=200)
+@examples(200)
 @given(st.text(alphabet=st.characters(exclude_categories=()), max_size=300))
 def test_any_text_has_a_fingerprint(text: str) -> None:
     assert len(fingerprint(text)) == 16

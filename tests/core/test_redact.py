@@ -7,7 +7,8 @@ import re
 import string
 
 import pytest
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pmem.core.redact import PRIVATE, findings, redact, redactor
@@ -358,14 +359,14 @@ pieces = st.sampled_from(
 )
 
 
-@settings(max_examples=400, deadline=None)
+@examples(400)
 @given(st.lists(pieces | st.text(max_size=12), max_size=12).map("".join))
 def test_redacting_twice_is_redacting_once(text: str) -> None:
     once = redact(text)
     assert redact(once) == once
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(st.text(st.characters(), max_size=200))
 def test_any_text_survives_and_prose_is_left_alone(text: str) -> None:
     left = redact(text)
@@ -373,7 +374,7 @@ def test_any_text_survives_and_prose_is_left_alone(text: str) -> None:
         assert left == text
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(
     st.sampled_from(sorted(TOKENS)),
     st.text(max_size=30),

@@ -7,7 +7,8 @@ import string
 import subprocess
 
 import pytest
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pmem.core.signature import located, normal_form, parse
@@ -249,7 +250,7 @@ def test_a_megabyte_is_read_to_its_limit_and_told_apart_by_the_rest() -> None:
     assert len(normal_form("a | " * 100_000 + "b")) <= MAX_LINE
 
 
-@settings(derandomize=True, deadline=None, max_examples=300)
+@examples(300)
 @given(ANYTHING | PIECES.map("".join) | PIECES.map(" ".join))
 def test_any_text_has_a_normal_form_on_one_line(text: str) -> None:
     form = normal_form(text)
@@ -260,7 +261,7 @@ def test_any_text_has_a_normal_form_on_one_line(text: str) -> None:
         command.text.encode()
 
 
-@settings(derandomize=True, deadline=None, max_examples=200)
+@examples(200)
 @given(st.lists(ANY_ARGUMENT, min_size=1, max_size=5))
 def test_words_come_out_as_they_were_quoted_in(arguments: list[str]) -> None:
     line = shlex.join(["run", *arguments])
@@ -269,7 +270,7 @@ def test_words_come_out_as_they_were_quoted_in(arguments: list[str]) -> None:
     assert normal_form(spaced) == normal_form(line)
 
 
-@settings(derandomize=True, deadline=None, max_examples=40)
+@examples(40)
 @given(st.lists(ANY_WORD, min_size=1, max_size=4))
 def test_a_normal_form_runs_as_what_it_stands_for(arguments: list[str]) -> None:
     line = shlex.join(["printf", "%s\\0", *arguments])
@@ -290,7 +291,7 @@ LINES = st.lists(DECORATED, min_size=1, max_size=4).flatmap(
 )
 
 
-@settings(derandomize=True, deadline=None, max_examples=200)
+@examples(200)
 @given(LINES)
 def test_a_normal_form_is_its_own_normal_form(line: str) -> None:
     form, where = located(line, "/proj")
@@ -298,7 +299,7 @@ def test_a_normal_form_is_its_own_normal_form(line: str) -> None:
     assert normal_form(normal_form(line)) == normal_form(line)
 
 
-@settings(derandomize=True, deadline=None, max_examples=200)
+@examples(200)
 @given(
     st.lists(PLAIN, min_size=1, max_size=3),
     st.sampled_from(
@@ -311,7 +312,7 @@ def test_watching_a_command_does_not_change_it(arguments: list[str], manner: str
     assert normal_form(manner.format(line, q=shlex.quote(line))) == normal_form(line)
 
 
-@settings(derandomize=True, deadline=None, max_examples=200)
+@examples(200)
 @given(st.lists(ANY_ARGUMENT, max_size=3), st.lists(ANY_ARGUMENT, max_size=3))
 def test_other_arguments_are_another_command(one: list[str], other: list[str]) -> None:
     forms = {normal_form(shlex.join(["run", *arguments])) for arguments in (one, other)}

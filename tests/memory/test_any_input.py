@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from scene import Scene
 
@@ -38,7 +39,7 @@ steps = st.builds(
 )
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @given(st.lists(steps, max_size=14), prose, commands)
 def test_any_session(played: list[Step], rules: str, proposed: str) -> None:
     scene = Scene(rules, AGENTS_md=rules)
@@ -55,7 +56,7 @@ def test_any_session(played: list[Step], rules: str, proposed: str) -> None:
             assert decision.text and decision.cause and decision.reason
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(prose)
 def test_any_rule_file(text: str) -> None:
     for found in (*constraints(text), *checks(text)):

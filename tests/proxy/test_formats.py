@@ -7,7 +7,8 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from wires import ANTHROPIC, CHAT, GEMINI, RESPONSES, SPOKEN, TASK, Spoken, shorter
 
@@ -50,7 +51,7 @@ def test_without_words_a_body_is_the_very_bytes(spoken: Spoken) -> None:
 
 
 @EACH
-@settings(max_examples=8, deadline=None)
+@examples(8)
 @given(spoken_at=st.sets(st.integers(0, 30), max_size=8), words=st.text(min_size=1))
 def test_words_stay_and_each_request_begins_with_the_one_before(
     spoken: Spoken, spoken_at: set[int], words: str
@@ -224,7 +225,7 @@ JUNK = st.recursive(
 
 
 @EACH
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(items=st.lists(JUNK, min_size=1, max_size=4), about=st.dictionaries(st.text(), JUNK))
 def test_no_conversation_whatever_breaks_it(
     spoken: Spoken, items: list[Any], about: dict[str, Any]

@@ -6,7 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from made import long_session
 
@@ -22,7 +23,7 @@ LINES = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(lines=LINES, wanted=st.integers(0, 130), long=st.integers(0, 3), end=st.booleans())
 def test_a_record_is_found_by_its_number(tmp_path_factory, lines, wanted, long, end) -> None:
     """As a reading of the whole file finds it, whatever stands between."""

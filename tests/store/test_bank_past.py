@@ -8,7 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pmem.core.bank import Delete, RecordAttempt, SaveKnowledge, UpdateStatus
@@ -140,7 +141,7 @@ OPS = st.lists(
 )
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(before=OPS, meanwhile=st.lists(OPS, max_size=3), edit=st.sampled_from("abcde"))
 def test_an_older_copy_with_one_more_entry_costs_nothing(
     tmp_path_factory: pytest.TempPathFactory, before, meanwhile, edit

@@ -6,7 +6,7 @@ import datetime
 import tomllib
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pmem.core.bank import Entry, MemoryBank, RecordAttempt, SaveKnowledge, normal_id
@@ -168,7 +168,6 @@ def banks(draw: st.DrawFn) -> MemoryBank:
     return made
 
 
-@settings(max_examples=100, deadline=None)
 @given(banks())
 def test_what_is_written_is_what_is_read(given_bank: MemoryBank) -> None:
     once = loads(dumps(given_bank))
@@ -181,7 +180,6 @@ def test_what_is_written_is_what_is_read(given_bank: MemoryBank) -> None:
     assert same(loads(dumps(once), known=known), once)
 
 
-@settings(max_examples=100, deadline=None)
 @given(text, text)
 def test_memory_and_file_agree_on_any_saved_text(content: str, output: str) -> None:
     made = MemoryBank()

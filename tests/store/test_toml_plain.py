@@ -5,7 +5,8 @@ from __future__ import annotations
 import tomllib
 
 import pytest
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pmem.store import toml_plain, toml_text
@@ -22,14 +23,14 @@ VALUES = (
 TABLES = st.dictionaries(st.sampled_from(["id", "content", "output", "n", "Ab_-9", "é"]), VALUES)
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(st.sampled_from(["knowledge", "procedural"]), TABLES, st.integers(0, 2))
 def test_what_is_written_is_read_the_same(section: str, pairs: dict[str, object], gap: int) -> None:
     text = toml_text.table(f"[[{section}]]", pairs) + "\n" * gap
     assert toml_plain.table(text) in (tomllib.loads(text), None)
 
 
-@settings(max_examples=400, deadline=None)
+@examples(400)
 @given(
     st.lists(
         st.sampled_from(

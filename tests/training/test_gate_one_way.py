@@ -6,7 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from worked import REPLIES, TASK, step
 
@@ -43,7 +44,7 @@ def rules(gate: Gate | None) -> Replayed:
     return replay({"task": TASK}, [s.to_json() for s in STEPS], memory, gate=gate)
 
 
-@settings(deadline=None, max_examples=15)
+@examples(15)
 @given(gates)
 def test_a_gate_adds_no_reminder_and_moves_none(gate: Gate) -> None:
     without, with_gate = rules(None), rules(gate)
@@ -54,7 +55,7 @@ def test_a_gate_adds_no_reminder_and_moves_none(gate: Gate) -> None:
     assert all("candidate" in d for d in quiet)
 
 
-@settings(deadline=None, max_examples=15)
+@examples(15)
 @given(gates)
 def test_a_gate_adds_no_call(gate: Gate) -> None:
     def calls(gate: Gate) -> int:

@@ -1,13 +1,13 @@
 """Fuzzers for all that reads bytes from outside: nothing but the documented errors comes out.
 
-A few seconds as they stand; `PMEM_FUZZ=50000` in the environment makes so many examples of each.
+A few seconds as they stand; `PMEM_FUZZ=1000` in the environment makes a thousand times as many
+examples, other ones at each run.
 """
 
 from __future__ import annotations
 
 import contextlib
 import json
-import os
 import tempfile
 from collections.abc import Callable, Sequence
 from itertools import pairwise
@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from examples import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from rings import Kept, ring
 
@@ -47,8 +48,7 @@ from pmem.store.knobs import SettingsError
 from pmem.store.settings_file import read_table
 from pmem.terminal.marks import MarkParser
 
-EXAMPLES = int(os.environ.get("PMEM_FUZZ") or 40)
-fuzzed = settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
+fuzzed = examples(40)
 
 #: Words that mean something to one reader or another.
 WORDS = (
