@@ -14,6 +14,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from pmem.agents.json_object import object_of
 from pmem.agents.protocol import Launch
 
 Door = Callable[[str], str]
@@ -94,7 +95,7 @@ def _claude(
     files += [cwd / ".claude" / name for name in ("settings.json", "settings.local.json")]
     set_there = {**env}
     for file in files:
-        told = _json(file).get("env")
+        told = object_of(file).get("env")
         told = told if isinstance(told, dict) else {}
         set_there |= {name: str(value) for name, value in told.items()}
         if told.get("ANTHROPIC_BASE_URL"):
@@ -149,7 +150,7 @@ def _codex(
             f"config.toml has no base_url for Codex's provider '{chosen}'; give it one"
         )
     else:
-        login = _json(home / "auth.json")
+        login = object_of(home / "auth.json")
         if login.get("tokens") and not (env.get("OPENAI_API_KEY") or login.get("OPENAI_API_KEY")):
             raise ValueError(
                 "Codex is signed in with a subscription, which no base URL leads elsewhere; "
@@ -171,7 +172,7 @@ def _opencode(
     if not isinstance(content, dict):
         raise ValueError(f"your {name} is no JSON object; correct it")
     led = {"anthropic": f"{ANTHROPIC}/v1", "openai": OPENAI}
-    for config in [*map(_json, places), content]:
+    for config in [*map(object_of, places), content]:
         providers = config.get("provider")
         for id, provider in providers.items() if isinstance(providers, dict) else ():
             options = provider.get("options") if isinstance(provider, dict) else None
@@ -206,11 +207,3 @@ def _toml(path: Path) -> dict[str, Any]:
         return tomllib.loads(path.read_text("utf-8"))
     except (OSError, ValueError):
         return {}
-
-
-def _json(path: Path) -> dict[str, Any]:
-    try:
-        found = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError, RecursionError):
-        return {}
-    return found if isinstance(found, dict) else {}

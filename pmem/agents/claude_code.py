@@ -9,16 +9,10 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from pmem.agents.find import find_program
+from pmem.agents.hooked import Hooked, Reader, does_other_work
 from pmem.agents.protocol import HookLine, Launch
-from pmem.core.event import Answer, Event
-
-if TYPE_CHECKING:
-    from pmem.agents.claude_hooks import ClaudeHooks
 
 #: Words that make Claude Code do something else than work on a task.
 SUBCOMMANDS = frozenset(
@@ -33,21 +27,16 @@ QUESTIONS = frozenset({"--version", "-v", "--help", "-h"})
 MAX_ARGUMENT = 100_000
 
 
-class ClaudeCode:
+class ClaudeCode(Hooked):
     """Anthropic's Claude Code."""
 
     name = "claude"
     title = "Claude Code"
     binary = "claude"
+    places = ("~/.claude/local", "~/.claude/local/node_modules/.bin")
     tells = True
     can_hold = True
     shows = True
-
-    def find(self, env: Mapping[str, str]) -> Path | None:
-        """On PATH, in the native installer's places, or among global node packages."""
-        return find_program(
-            self.binary, env, ("~/.claude/local", "~/.claude/local/node_modules/.bin")
-        )
 
     def launch(
         self,
@@ -62,7 +51,7 @@ class ClaudeCode:
 
         Raises ValueError if the user's own `--settings` cannot be read.
         """
-        if not _works_on_a_task(args):
+        if does_other_work(args, SUBCOMMANDS, QUESTIONS):
             return Launch([program, *args])
         from pmem.agents.claude_settings import (
             hooks_switched_off,
@@ -86,26 +75,11 @@ class ClaudeCode:
         remark = f"Claude Code runs no hooks here ({off}): pmem sees nothing" if off else ""
         return Launch([program, "--settings", settings, *rest], remark=remark)
 
-    def events(self, payload: bytes) -> list[Event]:
-        """What one hook told. Raises ValueError if it cannot be read."""
-        return self._hooks.events(payload)
-
-    def answer(self, payload: bytes, answer: Answer) -> bytes:
-        """The hook's stdout."""
-        return self._hooks.answer(payload, answer)
-
-    @cached_property
-    def _hooks(self) -> ClaudeHooks:
-        from pmem.agents.claude_hooks import ClaudeHooks  # only the session process reads hooks
+    def reader(self) -> Reader:
+        """Of its hooks."""
+        from pmem.agents.claude_hooks import ClaudeHooks
 
         return ClaudeHooks()
-
-
-def _works_on_a_task(args: Sequence[str]) -> bool:
-    if args and args[0] in SUBCOMMANDS:
-        return False
-    before = args[: args.index("--")] if "--" in args else args
-    return not QUESTIONS.intersection(before)
 
 
 CLAUDE_CODE = ClaudeCode()

@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from pmem.agents.claude_hooks import EVENTS
+from pmem.agents.hooked import options
+from pmem.agents.json_object import object_of
 from pmem.agents.protocol import HookLine
 
 OPTION = "--settings"
@@ -89,12 +91,11 @@ def hooks_switched_off(
     `given` are the settings the user passed. The strongest place that says anything decides:
     those, then the project's local, the project's and the user's own file.
     """
-    options = args[: args.index("--")] if "--" in args else args
     for option, variable in (
         ("--bare", "CLAUDE_CODE_SIMPLE"),
         ("--safe-mode", "CLAUDE_CODE_SAFE_MODE"),
     ):
-        if option in options:
+        if option in options(args):
             return option
         if env.get(variable, "").lower() in ("1", "true", "yes", "on"):
             return variable
@@ -104,16 +105,8 @@ def hooks_switched_off(
         cwd / ".claude" / "settings.json",
         home / "settings.json",
     )
-    for settings, place in ((given, OPTION), *((_file(file), str(file)) for file in files)):
+    for settings, place in ((given, OPTION), *((object_of(file), str(file)) for file in files)):
         said = settings.get("disableAllHooks")
         if isinstance(said, bool):
             return f"disableAllHooks in {place}" if said else ""
     return ""
-
-
-def _file(path: Path) -> Mapping[str, Any]:
-    try:
-        settings = json.loads(path.read_text("utf-8-sig"))
-    except (OSError, ValueError, RecursionError):
-        return {}
-    return settings if isinstance(settings, dict) else {}

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from pmem.agents.find import find_program
+from pmem.agents.hooked import does_other_work
 from pmem.agents.proxied import Proxied
 
 #: Words that make Cline do something else than work on a task here.
@@ -36,8 +37,7 @@ class Cline(Proxied):
 
     def only_asks(self, args: Sequence[str]) -> bool:
         """Its other work is named by the first word, a question may stand anywhere."""
-        before = args[: args.index("--")] if "--" in args else args
-        return bool(OTHER_WORK.intersection(before[:1]) or QUESTIONS.intersection(before))
+        return does_other_work(args, OTHER_WORK, QUESTIONS)
 
 
 CLINE = Cline()

@@ -13,6 +13,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from pmem.agents.json_object import object_of
 from pmem.agents.protocol import Launch
 
 VARIABLE = "CLINE_PROVIDER_SETTINGS_PATH"
@@ -47,7 +48,7 @@ def led(
 
     Raises ValueError with a sentence where the chosen provider has no address to turn.
     """
-    settings = _read(_place(args, env))
+    settings = object_of(_place(args, env))
     chosen = _chosen(args, settings)
     if chosen not in PROVIDERS:
         raise ValueError(
@@ -101,11 +102,3 @@ def _chosen(args: Sequence[str], settings: Mapping[str, Any]) -> str:
         if word in ("-P", "--provider"):
             chosen = value
     return _ALIASES.get(chosen, chosen)
-
-
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        found = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError, RecursionError):
-        return {}
-    return found if isinstance(found, dict) else {}

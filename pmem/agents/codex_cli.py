@@ -8,40 +8,24 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from pmem.agents.find import find_program
+from pmem.agents.hooked import Hooked, Reader, does_other_work
 from pmem.agents.protocol import HookLine, Launch
-from pmem.core.event import Answer, Event
-
-if TYPE_CHECKING:
-    from pmem.agents.codex_hooks import CodexHooks
 
 #: Words that make Codex do something else than work on a task here.
 SUBCOMMANDS = frozenset(
     {
-        *(
-            "agents",
-            "app-server",
-            "apply",
-            "a",
-            "archive",
-            "cloud",
-            "completion",
-            "debug",
-            "delete",
-        ),
-        *("doctor", "exec-server", "features", "help", "login", "logout", "mcp", "mcp-server"),
-        *("migrate-nfs-db", "migrate-rollouts", "plugin", "queue", "remote-control", "sandbox"),
-        *("unarchive", "update"),
+        *("agents", "app-server", "apply", "a", "archive", "cloud", "completion", "debug"),
+        *("delete", "doctor", "exec-server", "features", "help", "login", "logout", "mcp"),
+        *("mcp-server", "migrate-nfs-db", "migrate-rollouts", "plugin", "queue"),
+        *("remote-control", "sandbox", "unarchive", "update"),
     }
 )
 QUESTIONS = frozenset({"--version", "-V", "--help", "-h"})
 
 
-class CodexCli:
+class CodexCli(Hooked):
     """OpenAI's Codex CLI."""
 
     name = "codex"
@@ -50,10 +34,6 @@ class CodexCli:
     tells = True
     can_hold = True
     shows = True
-
-    def find(self, env: Mapping[str, str]) -> Path | None:
-        """On PATH, or among global node packages and Homebrew's programs."""
-        return find_program(self.binary, env)
 
     def launch(
         self,
@@ -68,8 +48,7 @@ class CodexCli:
 
         Raises ValueError if the user's own `-c hooks…` cannot be merged.
         """
-        before = args[: args.index("--")] if "--" in args else args
-        if (args and args[0] in SUBCOMMANDS) or QUESTIONS.intersection(before):
+        if does_other_work(args, SUBCOMMANDS, QUESTIONS):
             return Launch([program, *args])
         from pmem.agents.codex_config import hooks_switched_off, take_hooks, with_hooks
 
@@ -82,17 +61,9 @@ class CodexCli:
             remark = "Codex trusts pmem's own hook for this run, by its hash; no other one with it"
         return Launch([program, *ours, *rest], remark=remark)
 
-    def events(self, payload: bytes) -> list[Event]:
-        """What one hook told. Raises ValueError if it cannot be read."""
-        return self._hooks.events(payload)
-
-    def answer(self, payload: bytes, answer: Answer) -> bytes:
-        """The hook's stdout."""
-        return self._hooks.answer(payload, answer)
-
-    @cached_property
-    def _hooks(self) -> CodexHooks:
-        from pmem.agents.codex_hooks import CodexHooks  # only the session process reads hooks
+    def reader(self) -> Reader:
+        """Of its hooks."""
+        from pmem.agents.codex_hooks import CodexHooks
 
         return CodexHooks()
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from pmem.agents.codex_hooks import EVENTS
+from pmem.agents.hooked import options
 from pmem.agents.protocol import HookLine
 
 #: Where Codex says that hooks of the command line come from.
@@ -123,8 +124,8 @@ def inline(value: Any) -> str:
 
 def hooks_switched_off(args: Sequence[str], env: Mapping[str, str]) -> str:
     """What keeps hooks from running in this session, in words for the user; "" if nothing does."""
-    options = list(args[: args.index("--")] if "--" in args else args)
-    for word, following in zip(options, [*options[1:], ""], strict=False):
+    before = list(options(args))
+    for word, following in zip(before, [*before[1:], ""], strict=False):
         if word == "--remote" or word.startswith("--remote="):
             return "--remote: it works elsewhere"
         if (word, following) == ("--disable", "hooks") or word == "--disable=hooks":

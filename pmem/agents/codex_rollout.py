@@ -6,13 +6,13 @@ code, directory and times; the hook itself tells only the output.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pmem.agents.excerpt import file_tail
+from pmem.agents.json_object import object_in
 
 #: How much of the end is read, in bytes: an item holds its command's output.
 TAIL = 1 << 20
@@ -80,13 +80,8 @@ def _records(transcript: str, word: str) -> Iterator[dict[str, Any]]:
 def _lines(transcript: str, word: str) -> Iterator[dict[str, Any]]:
     """The lines that hold the word, newest first; torn ones are skipped."""
     for line in reversed(file_tail(transcript, TAIL).splitlines()):
-        if word in line:
-            try:
-                read = json.loads(line)
-            except (ValueError, RecursionError):
-                continue
-            if isinstance(read, dict):
-                yield read
+        if word in line and (read := object_in(line)):
+            yield read
 
 
 def _text(part: Any) -> str:

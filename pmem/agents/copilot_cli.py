@@ -9,16 +9,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from pmem.agents.find import find_program
+from pmem.agents.hooked import Hooked, Reader, does_other_work, options
 from pmem.agents.protocol import HookLine, Launch
-from pmem.core.event import Answer, Event
-
-if TYPE_CHECKING:
-    from pmem.agents.copilot_hooks import CopilotHooks
 
 #: Words that make Copilot CLI do something else than work on a task here.
 SUBCOMMANDS = frozenset(
@@ -30,7 +24,7 @@ SUBCOMMANDS = frozenset(
 QUESTIONS = frozenset({"--version", "-v", "--help", "-h"})
 
 
-class CopilotCli:
+class CopilotCli(Hooked):
     """GitHub's Copilot CLI."""
 
     name = "copilot"
@@ -39,10 +33,6 @@ class CopilotCli:
     tells = True
     can_hold = True
     shows = False
-
-    def find(self, env: Mapping[str, str]) -> Path | None:
-        """On PATH, or among global node packages and Homebrew's programs."""
-        return find_program(self.binary, env)
 
     def launch(
         self,
@@ -57,9 +47,9 @@ class CopilotCli:
 
         The last plug-in's hooks are asked last, so that the user's own hear of every call.
         """
-        before = args[: args.index("--")] if "--" in args else args
-        if (args and args[0] in SUBCOMMANDS) or QUESTIONS.intersection(before):
+        if does_other_work(args, SUBCOMMANDS, QUESTIONS):
             return Launch([program, *args])
+        before = options(args)
         if any(word == "--connect" or word.startswith("--connect=") for word in before):
             remark = "Copilot CLI works elsewhere (--connect): pmem sees nothing"
             return Launch([program, *args], remark=remark)
@@ -67,17 +57,9 @@ class CopilotCli:
         write_plugin(place, hook)
         return Launch([program, *before, "--plugin-dir", str(place), *args[len(before) :]])
 
-    def events(self, payload: bytes) -> list[Event]:
-        """What one hook told. Raises ValueError if it cannot be read."""
-        return self._hooks.events(payload)
-
-    def answer(self, payload: bytes, answer: Answer) -> bytes:
-        """The hook's stdout."""
-        return self._hooks.answer(payload, answer)
-
-    @cached_property
-    def _hooks(self) -> CopilotHooks:
-        from pmem.agents.copilot_hooks import CopilotHooks  # only the session process reads hooks
+    def reader(self) -> Reader:
+        """Of its hooks."""
+        from pmem.agents.copilot_hooks import CopilotHooks
 
         return CopilotHooks()
 

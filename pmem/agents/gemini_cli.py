@@ -6,19 +6,15 @@ made for the session (see `gemini_home`); no file of the user's is touched and t
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping, Sequence
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from pmem.agents.find import find_program
+from pmem.agents.hooked import Hooked, Reader, does_other_work, options
+from pmem.agents.json_object import object_of
 from pmem.agents.protocol import HookLine, Launch
-from pmem.core.event import Answer, Event
-
-if TYPE_CHECKING:
-    from pmem.agents.gemini_hooks import GeminiHooks
 
 #: Words that make Gemini CLI do something else than work on a task.
 SUBCOMMANDS = frozenset(
@@ -32,7 +28,7 @@ QUESTIONS = frozenset(
 )
 
 
-class GeminiCli:
+class GeminiCli(Hooked):
     """Google's Gemini CLI."""
 
     name = "gemini"
@@ -41,10 +37,6 @@ class GeminiCli:
     tells = True
     can_hold = True
     shows = True
-
-    def find(self, env: Mapping[str, str]) -> Path | None:
-        """On PATH, or among global node packages and Homebrew's programs."""
-        return find_program(self.binary, env)
 
     def launch(
         self,
@@ -58,10 +50,10 @@ class GeminiCli:
         """The same command line in a home that has pmem's hooks; subcommands pass untouched."""
         env = os.environ if env is None else env
         cwd = Path.cwd() if cwd is None else cwd
-        before = args[: args.index("--")] if "--" in args else args
-        if (args and args[0] in SUBCOMMANDS) or QUESTIONS.intersection(before):
+        if does_other_work(args, SUBCOMMANDS, QUESTIONS):
             return Launch([program, *args])
         home = Path(env.get("GEMINI_CLI_HOME") or env.get("HOME") or "~").expanduser()
+        before = options(args)
         off = _switched_off(before, env, cwd, home)
         if off:
             remark = f"Gemini CLI runs no hooks of pmem's here ({off}): pmem sees nothing"
@@ -90,17 +82,9 @@ class GeminiCli:
             [program, *extensions, *args], told, after=partial(gemini_home.give_back, home, place)
         )
 
-    def events(self, payload: bytes) -> list[Event]:
-        """What one hook told. Raises ValueError if it cannot be read."""
-        return self._hooks.events(payload)
-
-    def answer(self, payload: bytes, answer: Answer) -> bytes:
-        """The hook's stdout."""
-        return self._hooks.answer(payload, answer)
-
-    @cached_property
-    def _hooks(self) -> GeminiHooks:
-        from pmem.agents.gemini_hooks import GeminiHooks  # only the session process reads hooks
+    def reader(self) -> Reader:
+        """Of its hooks."""
+        from pmem.agents.gemini_hooks import GeminiHooks
 
         return GeminiHooks()
 
@@ -119,11 +103,7 @@ def _switched_off(options: Sequence[str], env: Mapping[str, str], cwd: Path, hom
     if cwd == home:
         return "its settings cannot be told from the project's in the home directory"
     for file in (cwd / ".gemini" / "settings.json", home / ".gemini" / "settings.json"):
-        try:
-            settings = json.loads(file.read_text("utf-8"))
-        except (OSError, ValueError, RecursionError):
-            continue
-        config = settings.get("hooksConfig") if isinstance(settings, dict) else None
+        config = object_of(file).get("hooksConfig")
         if isinstance(config, dict) and config.get("enabled") is False:
             return f"hooksConfig.enabled in {file}"
     return ""

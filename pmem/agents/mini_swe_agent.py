@@ -11,16 +11,11 @@ import re
 import shlex
 import shutil
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pmem.agents.find import find_program
+from pmem.agents.hooked import Hooked, Reader
 from pmem.agents.protocol import HookLine, Launch
-from pmem.core.event import Answer, Event
-
-if TYPE_CHECKING:
-    from pmem.agents.plugin_json import PluginEvents
 
 QUESTIONS = frozenset({"--help", "-h"})
 START = Path(__file__).with_name("plugins") / "mini_start.py"
@@ -28,7 +23,7 @@ START = Path(__file__).with_name("plugins") / "mini_start.py"
 _LONG = re.compile(r"""'''exec' (?P<python>"[^"]+"|\S+) "\$0" "\$@\"""")
 
 
-class MiniSweAgent:
+class MiniSweAgent(Hooked):
     """Princeton's mini-swe-agent."""
 
     name = "mini-swe-agent"
@@ -64,17 +59,9 @@ class MiniSweAgent:
             return Launch([program, *args], remark=remark)
         return Launch([*python, str(START), str(place), *args])
 
-    def events(self, payload: bytes) -> list[Event]:
-        """What the start script told. Raises ValueError if it cannot be read."""
-        return self._plugin.events(payload)
-
-    def answer(self, payload: bytes, answer: Answer) -> bytes:
-        """What the start script is answered."""
-        return self._plugin.answer(payload, answer)
-
-    @cached_property
-    def _plugin(self) -> PluginEvents:
-        from pmem.agents.plugin_json import PluginEvents  # only the session process reads events
+    def reader(self) -> Reader:
+        """Of what the start script tells."""
+        from pmem.agents.plugin_json import PluginEvents
         from pmem.agents.tool_calls import Tools
 
         return PluginEvents(Tools(commands={"bash"}, edits=(), reads=()))

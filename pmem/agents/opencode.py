@@ -10,16 +10,11 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from pmem.agents.find import find_program
+from pmem.agents.hooked import Hooked, Reader, does_other_work, options
 from pmem.agents.protocol import HookLine, Launch
-from pmem.core.event import Answer, Event
-
-if TYPE_CHECKING:
-    from pmem.agents.plugin_json import PluginEvents
 
 #: Words that make opencode do something else than work on a task here.
 SUBCOMMANDS = frozenset(
@@ -34,19 +29,16 @@ VARIABLE = "OPENCODE_CONFIG_CONTENT"
 PLUGIN = Path(__file__).with_name("plugins") / "opencode.mjs"
 
 
-class Opencode:
+class Opencode(Hooked):
     """SST's opencode."""
 
     name = "opencode"
     title = "opencode"
     binary = "opencode"
+    places = ("~/.opencode/bin",)
     tells = True
     can_hold = True
     shows = True
-
-    def find(self, env: Mapping[str, str]) -> Path | None:
-        """On PATH, where its installer puts it, or among global node packages."""
-        return find_program(self.binary, env, ("~/.opencode/bin",))
 
     def launch(
         self,
@@ -62,27 +54,18 @@ class Opencode:
         Raises ValueError if the user's own `OPENCODE_CONFIG_CONTENT` cannot be read.
         """
         env = os.environ if env is None else env
-        before = args[: args.index("--")] if "--" in args else args
-        if (args and args[0] in SUBCOMMANDS) or QUESTIONS.intersection(before):
+        if does_other_work(args, SUBCOMMANDS, QUESTIONS):
             return Launch([program, *args])
-        off = _switched_off(before, env)
+        off = _switched_off(options(args), env)
         if off:
             remark = f"opencode loads no plug-ins here ({off}): pmem sees nothing"
             return Launch([program, *args], remark=remark)
         config = with_plugin(env.get(VARIABLE, ""), PLUGIN.as_uri())
         return Launch([program, *args], {VARIABLE: json.dumps(config, ensure_ascii=False)})
 
-    def events(self, payload: bytes) -> list[Event]:
-        """What the plug-in told. Raises ValueError if it cannot be read."""
-        return self._plugin.events(payload)
-
-    def answer(self, payload: bytes, answer: Answer) -> bytes:
-        """What the plug-in is answered."""
-        return self._plugin.answer(payload, answer)
-
-    @cached_property
-    def _plugin(self) -> PluginEvents:
-        from pmem.agents.plugin_json import PluginEvents  # only the session process reads events
+    def reader(self) -> Reader:
+        """Of what its plug-in tells."""
+        from pmem.agents.plugin_json import PluginEvents
         from pmem.agents.tool_calls import Tools
 
         return PluginEvents(

@@ -7,16 +7,10 @@ Tested with 1.6.0, headless and in its own screen. The extension is named on the
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from pmem.agents.find import find_program
+from pmem.agents.hooked import Hooked, Reader, does_other_work
 from pmem.agents.protocol import HookLine, Launch
-from pmem.core.event import Answer, Event
-
-if TYPE_CHECKING:
-    from pmem.agents.plugin_json import PluginEvents
 
 #: Words that make pi do something else than work on a task here.
 SUBCOMMANDS = frozenset(
@@ -26,7 +20,7 @@ QUESTIONS = frozenset({"--version", "-v", "--help", "-h", "--list-models", "--ex
 PLUGIN = Path(__file__).with_name("plugins") / "pi.mjs"
 
 
-class Pi:
+class Pi(Hooked):
     """The pi coding agent."""
 
     name = "pi"
@@ -35,10 +29,6 @@ class Pi:
     tells = True
     can_hold = True
     shows = True
-
-    def find(self, env: Mapping[str, str]) -> Path | None:
-        """On PATH, or among global node packages."""
-        return find_program(self.binary, env)
 
     def launch(
         self,
@@ -50,22 +40,13 @@ class Pi:
         cwd: Path | None = None,
     ) -> Launch:
         """The same command line with `-e` in front; subcommands pass untouched."""
-        before = args[: args.index("--")] if "--" in args else args
-        if (args and args[0] in SUBCOMMANDS) or QUESTIONS.intersection(before):
+        if does_other_work(args, SUBCOMMANDS, QUESTIONS):
             return Launch([program, *args])
         return Launch([program, "-e", str(PLUGIN), *args])
 
-    def events(self, payload: bytes) -> list[Event]:
-        """What the extension told. Raises ValueError if it cannot be read."""
-        return self._plugin.events(payload)
-
-    def answer(self, payload: bytes, answer: Answer) -> bytes:
-        """What the extension is answered."""
-        return self._plugin.answer(payload, answer)
-
-    @cached_property
-    def _plugin(self) -> PluginEvents:
-        from pmem.agents.plugin_json import PluginEvents  # only the session process reads events
+    def reader(self) -> Reader:
+        """Of what its extension tells."""
+        from pmem.agents.plugin_json import PluginEvents
         from pmem.agents.tool_calls import Tools
 
         return PluginEvents(

@@ -11,16 +11,12 @@ import json
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from pmem.agents.find import find_program
+from pmem.agents.hooked import Hooked, Reader, does_other_work, options
+from pmem.agents.json_object import object_of
 from pmem.agents.protocol import HookLine, Launch
-from pmem.core.event import Answer, Event
-
-if TYPE_CHECKING:
-    from pmem.agents.qwen_hooks import QwenHooks
 
 #: Words that make Qwen Code do something else than work on a task here.
 SUBCOMMANDS = frozenset(
@@ -36,7 +32,7 @@ PLACES = {"darwin": "/Library/Application Support/QwenCode/settings.json"}
 PLACE = "/etc/qwen-code/settings.json"
 
 
-class QwenCode:
+class QwenCode(Hooked):
     """Alibaba's Qwen Code."""
 
     name = "qwen"
@@ -45,10 +41,6 @@ class QwenCode:
     tells = True
     can_hold = True
     shows = False
-
-    def find(self, env: Mapping[str, str]) -> Path | None:
-        """On PATH, or among global node packages and Homebrew's programs."""
-        return find_program(self.binary, env)
 
     def launch(
         self,
@@ -66,12 +58,11 @@ class QwenCode:
         """
         env = os.environ if env is None else env
         cwd = Path.cwd() if cwd is None else cwd
-        before = args[: args.index("--")] if "--" in args else args
-        if (args and args[0] in SUBCOMMANDS) or QUESTIONS.intersection(before):
+        if does_other_work(args, SUBCOMMANDS, QUESTIONS):
             return Launch([program, *args])
         machine = Path(env.get(VARIABLE) or PLACES.get(sys.platform, PLACE))
         settings = with_hooks(_machine_settings(machine), hook)
-        off = hooks_switched_off(settings, before, env, cwd)
+        off = hooks_switched_off(settings, options(args), env, cwd)
         if off:
             remark = f"Qwen Code runs no hooks of pmem's here ({off}): pmem sees nothing"
             return Launch([program, *args], remark=remark)
@@ -79,17 +70,9 @@ class QwenCode:
         file.write_text(json.dumps(settings, ensure_ascii=False), "utf-8", "replace")
         return Launch([program, *args], {VARIABLE: str(file)})
 
-    def events(self, payload: bytes) -> list[Event]:
-        """What one hook told. Raises ValueError if it cannot be read."""
-        return self._hooks.events(payload)
-
-    def answer(self, payload: bytes, answer: Answer) -> bytes:
-        """The hook's stdout."""
-        return self._hooks.answer(payload, answer)
-
-    @cached_property
-    def _hooks(self) -> QwenHooks:
-        from pmem.agents.qwen_hooks import QwenHooks  # only the session process reads hooks
+    def reader(self) -> Reader:
+        """Of its hooks."""
+        from pmem.agents.qwen_hooks import QwenHooks
 
         return QwenHooks()
 
@@ -134,7 +117,7 @@ def hooks_switched_off(
         return "it works in a sandbox"
     home = Path(env.get("QWEN_HOME") or Path(env.get("HOME", "")) / ".qwen")
     files = (cwd / ".qwen" / "settings.json", home / "settings.json")
-    for settings, place in ((machine, VARIABLE), *((_file(file), str(file)) for file in files)):
+    for settings, place in ((machine, VARIABLE), *((object_of(file), str(file)) for file in files)):
         said = settings.get("disableAllHooks")
         if isinstance(said, bool):
             return f"disableAllHooks in {place}" if said else ""
@@ -151,14 +134,6 @@ def _machine_settings(path: Path) -> dict[str, Any]:
     if not isinstance(settings, dict):
         raise ValueError(f"the machine's settings {path} are no JSON object")
     return settings
-
-
-def _file(path: Path) -> Mapping[str, Any]:
-    try:
-        settings = json.loads(path.read_text("utf-8-sig"))
-    except (OSError, ValueError, RecursionError):
-        return {}
-    return settings if isinstance(settings, dict) else {}
 
 
 QWEN_CODE = QwenCode()
