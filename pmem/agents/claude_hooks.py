@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -19,7 +19,7 @@ from pmem.agents import hook_json
 from pmem.agents.calls import MAX_CALLS, Calls
 from pmem.agents.claude_tools import COMMANDS, action, observation, plain
 from pmem.agents.excerpt import excerpt, file_tail
-from pmem.agents.past import Past, Turn
+from pmem.agents.past import Past
 from pmem.core.event import (
     Answer,
     Compacting,
@@ -55,8 +55,7 @@ class ClaudeHooks:
 
     def __init__(self, *, imports: bool = True) -> None:
         self._calls = Calls()
-        #: None: nobody asks for it.
-        self._past = Past(_turns) if imports else None
+        self._past = Past("claude_transcript" if imports else None)
         self._background: OrderedDict[str, Action] = OrderedDict()
 
     def events(self, payload: bytes) -> list[Event]:
@@ -65,7 +64,7 @@ class ClaudeHooks:
         The first one of a conversation that began without pmem tells its past as well.
         """
         said = hook_json.read(payload)
-        past = self._past.of(said) if self._past is not None else ()
+        past = self._past.of(said)
         if past and said.get("hook_event_name") != "SessionStart":
             return [Started("resume", None, past), *self._events(said)]
         return self._events(said, past)
@@ -76,7 +75,7 @@ class ClaudeHooks:
             case "PreToolUse":
                 if self._is_past(said):
                     return []
-                over = self._given_up(said, turn_over=False)
+                over = hook_json.given_up(self._calls, lane, turn_over=False)
                 call = _proposed(said)
                 self._calls.propose(hook_json.key(said), call)
                 return [*over, Proposed(call, agent)]
@@ -102,7 +101,10 @@ class ClaudeHooks:
                 return [Observed(hook_json.compaction(summary, agent))]
             case "Stop":
                 message = str(said.get("last_assistant_message") or "")
-                return [*self._given_up(said, turn_over=True), Finished(message, agent)]
+                return [
+                    *hook_json.given_up(self._calls, lane, turn_over=True),
+                    Finished(message, agent),
+                ]
             case "SessionEnd" if said.get("reason") not in ("clear", "resume"):
                 return [Ended()]
         return []
@@ -118,7 +120,7 @@ class ClaudeHooks:
 
     def _is_past(self, said: Mapping[str, Any]) -> bool:
         """This call was told with the past: its own event comes late."""
-        return self._past is not None and self._past.holds(said.get("tool_use_id"))
+        return self._past.holds(said.get("tool_use_id"))
 
     # -- calls ------------------------------------------------------------------------------
 
@@ -158,7 +160,7 @@ class ClaudeHooks:
         for one in calls if isinstance(calls, list) else []:
             if not isinstance(one, dict):
                 continue
-            one = {**said, **one}
+            one = hook_json.with_ids({**said, **one})
             known = self._calls.get(hook_json.key(one))
             if known is not None and not known.open:
                 continue
@@ -166,11 +168,6 @@ class ClaudeHooks:
             step = hook_json.step(self._ended(one), seen, one)
             steps.append(replace(step, refused=known is not None, is_error=True))
         return steps
-
-    def _given_up(self, said: dict[str, Any], *, turn_over: bool) -> list[Event]:
-        lane = hook_json.lane(said)
-        over = self._calls.give_up(lane, turn_over=turn_over)
-        return [Observed(hook_json.turned_down(call, lane[1])) for call in over]
 
     def _prompt(self, text: str, agent: str | None) -> list[Event]:
         """The user's words, or what Claude Code puts there when a background command ended."""
@@ -189,12 +186,6 @@ class ClaudeHooks:
             refused=status in ("killed", "stopped"),
         )
         return [Observed(step)]
-
-
-def _turns(transcript: str) -> Iterable[Turn]:
-    from pmem.agents.claude_transcript import turns
-
-    return turns(transcript)
 
 
 def _proposed(said: dict[str, Any]) -> Action:

@@ -10,20 +10,19 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from pmem.agents import hook_json
 from pmem.agents.claude_hooks import ClaudeHooks
 from pmem.agents.claude_tools import plain
-from pmem.agents.excerpt import excerpt, file_tail
-from pmem.agents.past import Turn
+from pmem.agents.excerpt import excerpt
+from pmem.agents.json_object import object_in
+from pmem.agents.past import Turn, newest, read_turns
+from pmem.agents.transcripts.recorded import seconds
 from pmem.core.decision import HEADER
 from pmem.core.event import Event, Observed, UserMessage
 
-#: How much of a transcript's end is read for its past, in bytes.
-TAIL = 24 << 20
 #: What a turn of the user may begin with when nobody typed it.
 NOT_TYPED = (
     *("<command-", "<local-command-", "<task-notification>", "<bash-", "<system-reminder>"),
@@ -38,19 +37,13 @@ def turns(path: str) -> Iterator[Turn]:
 
     Calls without a result have no step.
     """
-    reader = Turns()
-    for line in file_tail(path, TAIL).split("\n"):
-        yield from reader.read(line)
+    return read_turns(path, Turns())
 
 
 def find_transcript(cwd: str, env: Mapping[str, str]) -> Path | None:
     """The newest conversation that was begun in a directory, None if there is none."""
     own = env.get("CLAUDE_CONFIG_DIR") or Path(env.get("HOME", "/")) / ".claude"
-    place = Path(own) / "projects" / re.sub(r"[^A-Za-z0-9]", "-", cwd)
-    try:
-        return max(place.glob("*.jsonl"), key=lambda file: file.stat().st_mtime, default=None)
-    except OSError:
-        return None
+    return newest(Path(own) / "projects" / re.sub(r"[^A-Za-z0-9]", "-", cwd))
 
 
 class Turns:
@@ -65,7 +58,7 @@ class Turns:
         line = _turn(text)
         if line is None:
             return
-        at = _time(line.get("timestamp"))
+        at = seconds(line.get("timestamp"))
         content = line["message"].get("content")
         if line["type"] == "assistant":
             for block in _blocks(content, "tool_use"):
@@ -125,13 +118,9 @@ def _turn(text: str) -> dict[str, Any] | None:
     """A turn of the main conversation; None for a torn line and for any other."""
     if '"type":"user"' not in text and '"type":"assistant"' not in text:
         return None
-    try:
-        line = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
+    line = object_in(text)
     known = (
-        isinstance(line, dict)
-        and line.get("type") in ("user", "assistant")
+        line.get("type") in ("user", "assistant")
         and not line.get("isSidechain")
         and isinstance(line.get("message"), dict)
     )
@@ -147,11 +136,3 @@ def _text(content: Any) -> str:
     if isinstance(content, str):
         return content
     return "\n".join(str(block.get("text") or "") for block in _blocks(content, "text"))
-
-
-def _time(told: Any) -> float | None:
-    """Unix seconds of an ISO time."""
-    try:
-        return datetime.fromisoformat(str(told)).timestamp()
-    except ValueError:
-        return None

@@ -8,7 +8,7 @@ applied, a call that was turned down and a held one have a PreToolUse only.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -16,7 +16,7 @@ from pmem.agents import codex_rollout, hook_json
 from pmem.agents.calls import Calls
 from pmem.agents.claude_tools import action, plain
 from pmem.agents.excerpt import excerpt
-from pmem.agents.past import Past, Turn
+from pmem.agents.past import Past
 from pmem.core.event import (
     Answer,
     Compacting,
@@ -52,7 +52,7 @@ class CodexHooks:
 
     def __init__(self) -> None:
         self._calls = Calls()
-        self._past = Past(_turns)
+        self._past = Past("codex_transcript")
 
     def events(self, payload: bytes) -> list[Event]:
         """The events in one payload. Raises ValueError if it is not a JSON object.
@@ -146,12 +146,6 @@ class CodexHooks:
         ]
         steps += [hook_json.turned_down(call, lane[1]) for call in over]
         return [Observed(step) for step in steps]
-
-
-def _turns(transcript: str) -> Iterable[Turn]:
-    from pmem.agents.codex_transcript import turns
-
-    return turns(transcript)
 
 
 def _proposed(said: Mapping[str, Any]) -> Action:

@@ -14,22 +14,18 @@ from functools import lru_cache
 from pathlib import Path
 
 from pmem.agents import hook_json
-from pmem.agents.excerpt import excerpt, file_tail
-from pmem.agents.past import Turn
+from pmem.agents.excerpt import excerpt
+from pmem.agents.json_object import object_in
+from pmem.agents.past import Turn, read_turns
 from pmem.agents.transcripts import codex
 from pmem.agents.transcripts.here import HEAD, MAX_ROLLOUTS
 from pmem.agents.transcripts.recorded import Recorded, Talk, seconds
 from pmem.core.event import Observed, UserMessage
 
-#: How much of a rollout's end is read for its past, in bytes.
-TAIL = 24 << 20
-
 
 def turns(path: str) -> Iterator[Turn]:
     """What stands in a rollout, oldest first; nothing if it cannot be read."""
-    reader = Turns()
-    for line in file_tail(path, TAIL).split("\n"):
-        yield from reader.read(line)
+    return read_turns(path, Turns())
 
 
 def find_transcript(cwd: str, env: Mapping[str, str]) -> Path | None:
@@ -56,11 +52,8 @@ class Turns:
         """The events of one line, with their time in Unix seconds; none for what is no turn."""
         if '"item_completed"' not in text and '"compacted"' not in text:
             return
-        try:
-            line = json.loads(text)
-        except (ValueError, RecursionError):
-            return
-        payload = line.get("payload") if isinstance(line, dict) else None
+        line = object_in(text)
+        payload = line.get("payload")
         if not isinstance(payload, dict):
             return
         at = seconds(line.get("timestamp"))

@@ -10,14 +10,15 @@ from __future__ import annotations
 import json
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 from pmem.agents import hook_json
 from pmem.agents.calls import Calls, Key, Lane, Names
 from pmem.agents.excerpt import excerpt
-from pmem.agents.past import Past, Turn
+from pmem.agents.json_object import table
+from pmem.agents.past import Past
 from pmem.agents.tool_calls import Tools
 from pmem.core.event import (
     Answer,
@@ -54,8 +55,7 @@ class CopilotHooks:
     def __init__(self, *, imports: bool = True) -> None:
         self._calls = Calls()
         self._names = Names()
-        #: None: nobody asks for it.
-        self._past = Past(_turns) if imports else None
+        self._past = Past("copilot_transcript" if imports else None)
         self._waiting: defaultdict[Lane, list[str]] = defaultdict(list)
 
     def events(self, payload: bytes) -> list[Event]:
@@ -64,7 +64,7 @@ class CopilotHooks:
         The first one of a conversation that began without pmem tells its past as well.
         """
         event, said = _read(payload)
-        past = self._past.of(_opening(event, said)) if self._past is not None else ()
+        past = self._past.of(_opening(event, said))
         self._names.known(past)
         if past and event != "sessionStart":
             return [Started("resume", None, past), *self._events(event, said)]
@@ -76,7 +76,7 @@ class CopilotHooks:
         lane, agent = _lane(said), _agent(said)
         match event:
             case "preToolUse":
-                over = self._given_up(lane, turn_over=False)
+                over = hook_json.given_up(self._calls, lane, turn_over=False)
                 call = _proposed(said)
                 self._calls.propose(_key(said), call)
                 return [*over, Proposed(call, agent)]
@@ -93,7 +93,7 @@ class CopilotHooks:
                 return [Started("resume" if how == "resume" else "startup", agent, past)]
             case "agentStop":
                 # Its closing words are in no payload, and not yet in the transcript.
-                return [*self._given_up(lane, turn_over=True), Finished("", agent)]
+                return [*hook_json.given_up(self._calls, lane, turn_over=True), Finished("", agent)]
             case "sessionEnd" if agent is None:
                 return [Ended()]
         return []
@@ -128,16 +128,11 @@ class CopilotHooks:
             return replace(step, kind="tool", action=f"{step.tool} {step.action}")
         return replace(step, observation=excerpt(text[: ended.start()]), exit_code=int(ended[1]))
 
-    def _given_up(self, lane: Lane, *, turn_over: bool) -> list[Event]:
-        over = self._calls.give_up(lane, turn_over=turn_over)
-        return [Observed(hook_json.turned_down(call, lane[1])) for call in over]
-
 
 def _read(payload: bytes) -> tuple[str, dict[str, Any]]:
     """The event that pmem's hook line told, and the payload it carried along."""
     told = hook_json.read(payload)
-    said = told.get("payload")
-    return str(told.get("event") or ""), said if isinstance(said, dict) else {}
+    return str(told.get("event") or ""), hook_json.with_ids(table(told.get("payload")))
 
 
 def _opening(event: str, said: Mapping[str, Any]) -> dict[str, Any]:
@@ -147,12 +142,6 @@ def _opening(event: str, said: Mapping[str, Any]) -> dict[str, Any]:
     told = {"hook_event_name": event, "agent_id": _agent(said), "prompt": said.get("prompt")}
     session = str(said.get("sessionId") or "")
     return {**told, "session_id": session, "transcript_path": transcript(session)}
-
-
-def _turns(transcript: str) -> Iterable[Turn]:
-    from pmem.agents.copilot_transcript import turns
-
-    return turns(transcript)
 
 
 def _lane(said: Mapping[str, Any]) -> Lane:

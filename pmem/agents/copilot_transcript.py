@@ -14,14 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from pmem.agents.copilot_hooks import CopilotHooks
-from pmem.agents.excerpt import file_tail
-from pmem.agents.past import Turn
+from pmem.agents.json_object import object_in
+from pmem.agents.past import Turn, read_turns
 from pmem.agents.transcripts.recorded import seconds
 from pmem.core.decision import HEADER
 from pmem.core.event import Observed, UserMessage
-
-#: How much of a file's end is read for its past, in bytes.
-TAIL = 24 << 20
 
 
 def transcript(session: str, env: Mapping[str, str] | None = None) -> str:
@@ -32,9 +29,7 @@ def transcript(session: str, env: Mapping[str, str] | None = None) -> str:
 
 def turns(path: str) -> Iterator[Turn]:
     """What stands in an event file, oldest first; nothing if it cannot be read."""
-    reader = Turns()
-    for line in file_tail(path, TAIL).split("\n"):
-        yield from reader.read(line)
+    return read_turns(path, Turns())
 
 
 class Turns:
@@ -47,12 +42,9 @@ class Turns:
 
     def read(self, text: str) -> Iterator[Turn]:
         """The events of one line, with their time in Unix seconds; none for what is no turn."""
-        try:
-            line = json.loads(text) if text.startswith("{") else None
-        except (ValueError, RecursionError):
-            return
-        data = line.get("data") if isinstance(line, dict) else None
-        if not isinstance(line, dict) or not isinstance(data, dict):
+        line = object_in(text)
+        data = line.get("data")
+        if not isinstance(data, dict):
             return
         if line.get("agentId") or data.get("agentId") or data.get("parentToolCallId"):
             return  # a subagent's

@@ -12,16 +12,16 @@ import json
 import os
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from pmem.agents import hook_json
+from pmem.agents import hook_json, results
 from pmem.agents.calls import Calls, Key, Lane, Names
 from pmem.agents.claude_tools import plain
 from pmem.agents.excerpt import excerpt
 from pmem.agents.human import human_text
-from pmem.agents.past import Past, Turn
+from pmem.agents.past import Past
 from pmem.core.event import (
     Answer,
     Compacting,
@@ -59,12 +59,6 @@ READS = frozenset(
 MAX_CHANGE = 2000
 
 _WRAPPED = re.compile(r"\A<untrusted_context>\n(.*?)\n?</untrusted_context>", re.DOTALL)
-_OUTPUT = re.compile(
-    r"^Output: (.*?)(?=^(?:Error|Exit Code|Signal|Background PIDs|Process Group PGID): |\Z)",
-    re.DOTALL | re.MULTILINE,
-)
-_EXIT = re.compile(r"^Exit Code: (\d+)$", re.MULTILINE)
-_SIGNAL = re.compile(r"^Signal: (\d+)$", re.MULTILINE)
 #: What hooks put in front of the user's words.
 CONTEXT = re.compile(r"\A(?:<hook_context>.*?</hook_context>\s*)+", re.DOTALL)
 
@@ -74,8 +68,7 @@ class GeminiHooks:
 
     def __init__(self, *, imports: bool = True) -> None:
         self._calls = Calls()
-        #: None: nobody asks for it.
-        self._past = Past(_turns) if imports else None
+        self._past = Past("gemini_transcript" if imports else None)
         self._names = Names()
         self._waiting: defaultdict[Lane, list[str]] = defaultdict(list)
 
@@ -85,7 +78,7 @@ class GeminiHooks:
         The first one of a conversation that began without pmem tells its past as well.
         """
         said = hook_json.read(payload)
-        past = self._past.of(said) if self._past is not None else ()
+        past = self._past.of(said)
         self._names.known(past)
         if past and said.get("hook_event_name") != "SessionStart":
             return [Started("resume", None, past), *self._events(said)]
@@ -95,7 +88,7 @@ class GeminiHooks:
         lane = hook_json.lane(said)
         match said.get("hook_event_name"):
             case "BeforeTool":
-                over = self._given_up(lane, turn_over=False)
+                over = hook_json.given_up(self._calls, lane, turn_over=False)
                 call = _proposed(said)
                 self._calls.propose(_key(said), call)
                 return [*over, Proposed(call)]
@@ -106,7 +99,7 @@ class GeminiHooks:
                 return [UserMessage(CONTEXT.sub("", str(said.get("prompt") or "")))]
             case "AfterAgent":
                 message = str(said.get("prompt_response") or "")
-                return [*self._given_up(lane, turn_over=True), Finished(message)]
+                return [*hook_json.given_up(self._calls, lane, turn_over=True), Finished(message)]
             case "PreCompress" if said.get("trigger") == "manual":
                 return [Compacting()]
             case "SessionStart":
@@ -148,31 +141,14 @@ class GeminiHooks:
             return replace(step, is_error=True)
         return _ran(step, text) if call.kind == "command" else step
 
-    def _given_up(self, lane: Lane, *, turn_over: bool) -> list[Event]:
-        over = self._calls.give_up(lane, turn_over=turn_over)
-        return [Observed(hook_json.turned_down(call, None)) for call in over]
-
-
-def _turns(transcript: str) -> Iterable[Turn]:
-    from pmem.agents.gemini_transcript import turns
-
-    return turns(transcript)
-
 
 def _ran(step: Step, text: str) -> Step:
     """A command's step, with its output and exit code read from what the model gets."""
-    output = _OUTPUT.search(text)
-    if output is None:
+    ran = results.gemini(text)
+    if ran is None:
         # Moved to the background, or cancelled: no attempt that passed or failed.
         return replace(step, kind="tool", action=f"{step.tool} {step.action}")
-    seen = output[1].rstrip("\n")
-    rest = text[output.end() :]
-    exited, signal = _EXIT.search(rest), _SIGNAL.search(rest)
-    if signal is not None:
-        code = 128 + int(signal[1])
-    else:
-        code = int(exited[1]) if exited is not None else 0
-    return replace(step, observation="" if seen == "(empty)" else excerpt(seen), exit_code=code)
+    return replace(step, observation=excerpt(ran.output), exit_code=ran.exit_code)
 
 
 def _key(said: Mapping[str, Any]) -> Key:

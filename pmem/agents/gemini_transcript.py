@@ -14,16 +14,14 @@ from pathlib import Path
 from typing import Any
 
 from pmem.agents import hook_json
-from pmem.agents.excerpt import file_tail
 from pmem.agents.gemini_hooks import CONTEXT, GeminiHooks
-from pmem.agents.past import Turn
+from pmem.agents.json_object import object_in
+from pmem.agents.past import Turn, read_turns
 from pmem.agents.transcripts.gemini import responses, text_of
 from pmem.agents.transcripts.recorded import seconds
 from pmem.core.decision import HEADER
 from pmem.core.event import Observed, UserMessage
 
-#: How much of a chat's end is read for its past, in bytes.
-TAIL = 24 << 20
 #: What stands in the user's place without the user having written it.
 NOT_TYPED = ("<session_context>",)
 
@@ -34,9 +32,7 @@ def turns(path: str) -> Iterator[Turn]:
         root = (Path(path).parent.parent / ".project_root").read_text("utf-8").strip()
     except (OSError, ValueError):
         root = ""
-    reader = Turns(root)
-    for line in file_tail(path, TAIL).split("\n"):
-        yield from reader.read(line)
+    return read_turns(path, Turns(root))
 
 
 class Turns:
@@ -49,12 +45,7 @@ class Turns:
 
     def read(self, text: str) -> Iterator[Turn]:
         """The events of one line, with their time in Unix seconds; none for what is no turn."""
-        try:
-            line = json.loads(text) if text.startswith("{") else None
-        except (ValueError, RecursionError):
-            return
-        if not isinstance(line, dict):
-            return
+        line = object_in(text)
         change = line.get("$set")
         told = change if isinstance(change, dict) else line
         if told.get("sessionId"):

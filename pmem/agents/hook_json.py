@@ -7,9 +7,9 @@ from collections.abc import Container, Mapping
 from dataclasses import replace
 from typing import Any
 
-from pmem.agents.calls import Key, Lane
+from pmem.agents.calls import Calls, Key, Lane
 from pmem.agents.human import human_text
-from pmem.core.event import Answer
+from pmem.core.event import Answer, Event, Observed
 from pmem.core.step import Action, Step
 
 #: What stands for the result of a call that has none.
@@ -19,15 +19,31 @@ TURNED_DOWN = "(no result: the user turned it down or interrupted it)"
 COMPACTED = "[the conversation was compacted; the agent goes on from this summary]"
 
 
+#: What tells conversations, subagents and calls apart, in each agent's own words.
+IDS = (
+    *("session_id", "sessionId", "session", "agent_id", "agentId"),
+    *("tool_use_id", "tool_call_id", "id"),
+)
+
+
 def read(payload: bytes) -> dict[str, Any]:
-    """A hook's payload. Raises ValueError if it is not a JSON object."""
+    """A hook's payload; an id in it that can be none is left out.
+
+    Raises ValueError if it is not a JSON object.
+    """
     try:
         said = json.loads(payload)
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
     if not isinstance(said, dict):
         raise ValueError("a hook's payload must be a JSON object")
-    return said
+    return with_ids(said)
+
+
+def with_ids(said: dict[str, Any]) -> dict[str, Any]:
+    """What was told, without the ids that cannot be ones."""
+    odd = {name for name in IDS if isinstance(said.get(name), list | dict)}
+    return {name: value for name, value in said.items() if name not in odd} if odd else said
 
 
 def answer(said: Mapping[str, Any], given: Answer, context_events: Container[str]) -> bytes:
@@ -85,6 +101,12 @@ def step(call: Action, seen: str, said: Mapping[str, Any]) -> Step:
 def turned_down(call: Action, agent_id: str | None) -> Step:
     """A call that the user kept from running, or from ending."""
     return replace(step(call, TURNED_DOWN, {"agent_id": agent_id}), refused=True)
+
+
+def given_up(calls: Calls, lane: Lane, *, turn_over: bool) -> list[Event]:
+    """The calls of a trajectory that nothing will tell of any more (see `Calls.give_up`)."""
+    over = calls.give_up(lane, turn_over=turn_over)
+    return [Observed(turned_down(call, lane[1])) for call in over]
 
 
 def compaction(summary: str, agent_id: str | None) -> Step:

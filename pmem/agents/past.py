@@ -7,9 +7,12 @@ event; what that event tells itself is no part of its past.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Protocol
 
+from pmem.agents.excerpt import file_tail
 from pmem.core.event import Event, Observed, Proposed, UserMessage
 from pmem.core.step import Step
 
@@ -17,6 +20,8 @@ from pmem.core.step import Step
 JUST_NOW = 15.0
 #: Of a longer conversation only so many of its last steps are taken in: hooks wait meanwhile.
 LONGEST = 1000
+#: How much of a transcript's end is read, in bytes.
+TAIL = 24 << 20
 #: An event of a conversation, with its time in Unix seconds.
 Turn = tuple[Event, float | None]
 
@@ -47,14 +52,38 @@ def before(
     return steps
 
 
+def newest(folder: Path) -> Path | None:
+    """The transcript in a folder that was written last, None if there is none."""
+    try:
+        return max(folder.glob("*.jsonl"), key=lambda file: file.stat().st_mtime, default=None)
+    except OSError:
+        return None
+
+
+class Lines(Protocol):
+    """Reads a transcript line by line."""
+
+    def read(self, text: str) -> Iterator[Turn]:
+        """What one line tells; nothing where it is no turn."""
+        ...
+
+
+def read_turns(path: str, lines: Lines) -> Iterator[Turn]:
+    """What stands at the end of a transcript, oldest first; nothing if it cannot be read."""
+    for line in file_tail(path, TAIL).split("\n"):
+        yield from lines.read(line)
+
+
 class Past:
     """Which conversations of one agent are known by now.
 
-    `turns` reads the file that an event names as its transcript.
+    `reader` names the module beside this one whose `turns` reads the file that an event names as
+    its transcript: it reads by the agent's hooks, so it comes in when there is something to read.
+    None: nobody asks for a past.
     """
 
-    def __init__(self, turns: Callable[[str], Iterable[Turn]]) -> None:
-        self._turns = turns
+    def __init__(self, reader: str | None) -> None:
+        self._reader = reader
         self._known: set[str] = set()
         self._calls: set[str] = set()
 
@@ -63,6 +92,8 @@ class Past:
 
         `said` is the payload of a hook of Claude Code's form.
         """
+        if self._reader is None:
+            return ()
         conversation = str(said.get("session_id") or "")
         if conversation in self._known or said.get("agent_id"):  # a subagent has a past of its own
             return ()
@@ -70,8 +101,13 @@ class Past:
         transcript = said.get("transcript_path")
         if not isinstance(transcript, str) or said.get("source") == "clear":
             return ()
-        turns = self._turns(transcript)
-        steps = before(turns, until=said.get("tool_use_id"), prompt=said.get("prompt"))
+        turns = import_module(f"pmem.agents.{self._reader}").turns
+        prompt = said.get("prompt")
+        steps = before(
+            turns(transcript),
+            until=said.get("tool_use_id"),
+            prompt=prompt if isinstance(prompt, str) else None,
+        )
         tells = said.get("hook_event_name") == "PostCompact" or said.get("source") == "compact"
         if tells and steps and steps[-1].kind == "compaction":
             steps.pop()  # its own event tells of it

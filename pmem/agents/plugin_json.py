@@ -67,7 +67,7 @@ class PluginEvents:
                 self._calls.prompt(lane)
                 return [UserMessage(str(said.get("text") or ""), agent)]
             case "proposed":
-                over = self._given_up(lane, turn_over=False)
+                over = hook_json.given_up(self._calls, lane, turn_over=False)
                 call = self._proposed(said)
                 self._calls.propose(_key(said), call)
                 return [*over, Proposed(call, agent)]
@@ -81,7 +81,7 @@ class PluginEvents:
                 # What is said to it waits for the next request: the first one that needs it.
                 return [Observed(hook_json.compaction(summary, agent)), Started("compact", agent)]
             case "finished":
-                over = self._given_up(lane, turn_over=True)
+                over = hook_json.given_up(self._calls, lane, turn_over=True)
                 return [*over, Finished(str(said.get("message") or ""), agent)]
             case "ended":
                 return [Ended()]
@@ -139,10 +139,6 @@ class PluginEvents:
             refused=said.get("refused") is True,
             seconds=took if isinstance(took, int | float) else None,
         )
-
-    def _given_up(self, lane: Lane, *, turn_over: bool) -> list[Event]:
-        over = self._calls.give_up(lane, turn_over=turn_over)
-        return [Observed(hook_json.turned_down(call, lane[1])) for call in over]
 
 
 def _lane(said: Mapping[str, Any]) -> Lane:

@@ -27,7 +27,7 @@ from pmem.agents.excerpt import excerpt
 from pmem.agents.generic import Generic
 from pmem.agents.results import Ran, results
 from pmem.agents.tool_calls import call, edit
-from pmem.agents.transcripts.recorded import _EDITS, _READS, COMMAND_KEYS, unwrapped
+from pmem.agents.transcripts.recorded import COMMAND_KEYS, EDITS, READS, unwrapped
 from pmem.core.event import (
     Answer,
     Event,
@@ -130,15 +130,15 @@ def actions(one: Mapping[str, Any], cwd: str | None) -> list[Action]:
                 for action in actions({"tool": name, "given": arguments, "id": id}, cwd)
             ]
         text = f"{tool} {excerpt(given, 2000)}".strip()
-        return [Action("edit" if _EDITS.search(tool) else "tool", text, cwd, tool, id)]
+        return [Action("edit" if EDITS.search(tool) else "tool", text, cwd, tool, id)]
     arguments = given if isinstance(given, Mapping) else {}
-    if not _EDITS.search(tool):
+    if not EDITS.search(tool):
         commands = _commands(arguments)
         if commands:
             place = _place(arguments, cwd)
             return [Action("command", command, place, tool, id) for command in commands]
         return [
-            Action("read" if _READS.search(tool) else "tool", call(tool, arguments), cwd, tool, id)
+            Action("read" if READS.search(tool) else "tool", call(tool, arguments), cwd, tool, id)
         ]
     return [Action("edit", edit(tool, arguments), cwd, tool, id)]
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -19,7 +19,7 @@ from pmem.agents import hook_json
 from pmem.agents.calls import Calls, Lane
 from pmem.agents.claude_tools import plain
 from pmem.agents.excerpt import excerpt
-from pmem.agents.past import Past, Turn
+from pmem.agents.past import Past
 from pmem.agents.tool_calls import Tools
 from pmem.core.event import (
     Answer,
@@ -66,8 +66,7 @@ class QwenHooks:
 
     def __init__(self, *, imports: bool = True) -> None:
         self._calls = Calls()
-        #: None: nobody asks for it.
-        self._past = Past(_turns) if imports else None
+        self._past = Past("qwen_transcript" if imports else None)
         self._waiting: defaultdict[Lane, list[str]] = defaultdict(list)
 
     def events(self, payload: bytes) -> list[Event]:
@@ -76,18 +75,18 @@ class QwenHooks:
         The first one of a conversation that began without pmem tells its past as well.
         """
         said = _read(payload)
-        past = self._past.of(said) if self._past is not None else ()
+        past = self._past.of(said)
         if past and said.get("hook_event_name") != "SessionStart":
             return [Started("resume", None, past), *self._events(said)]
         return self._events(said, past)
 
     def _events(self, said: Mapping[str, Any], past: tuple[Step, ...] = ()) -> list[Event]:
         agent, lane = said.get("agent_id"), hook_json.lane(said)
-        if self._past is not None and self._past.holds(said.get("tool_use_id")):
+        if self._past.holds(said.get("tool_use_id")):
             return []
         match said.get("hook_event_name"):
             case "PreToolUse":
-                over = self._given_up(lane, turn_over=False)
+                over = hook_json.given_up(self._calls, lane, turn_over=False)
                 call = _proposed(said)
                 self._calls.propose(hook_json.key(said), call)
                 return [*over, Proposed(call, agent)]
@@ -113,7 +112,10 @@ class QwenHooks:
                 return [Observed(hook_json.compaction(summary, agent))]
             case "Stop":
                 message = str(said.get("last_assistant_message") or "")
-                return [*self._given_up(lane, turn_over=True), Finished(message, agent)]
+                return [
+                    *hook_json.given_up(self._calls, lane, turn_over=True),
+                    Finished(message, agent),
+                ]
             case "SessionEnd" if said.get("reason") not in ("clear", "resume"):
                 return [Ended()]
         return []
@@ -160,7 +162,8 @@ class QwenHooks:
         for one in calls if isinstance(calls, list) else []:
             if not isinstance(one, dict) or one.get("status") not in ("cancelled", "error"):
                 continue
-            one = {**said, **one, "tool_use_id": one.get("tool_call_id") or one.get("tool_use_id")}
+            one = hook_json.with_ids({**said, **one})
+            one["tool_use_id"] = one.get("tool_call_id") or one.get("tool_use_id")
             known = self._calls.get(hook_json.key(one))
             if known is not None and not known.open:
                 continue
@@ -169,16 +172,6 @@ class QwenHooks:
             refused = one["status"] == "cancelled"
             steps.append(replace(step, refused=refused, is_error=None if refused else True))
         return steps
-
-    def _given_up(self, lane: Lane, *, turn_over: bool) -> list[Event]:
-        over = self._calls.give_up(lane, turn_over=turn_over)
-        return [Observed(hook_json.turned_down(call, lane[1])) for call in over]
-
-
-def _turns(transcript: str) -> Iterable[Turn]:
-    from pmem.agents.qwen_transcript import turns
-
-    return turns(transcript)
 
 
 def _read(payload: bytes) -> dict[str, Any]:

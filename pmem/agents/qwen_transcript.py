@@ -14,32 +14,23 @@ from pathlib import Path
 from typing import Any
 
 from pmem.agents import hook_json
-from pmem.agents.excerpt import file_tail
-from pmem.agents.past import Turn
+from pmem.agents.json_object import object_in
+from pmem.agents.past import Turn, newest, read_turns
 from pmem.agents.qwen_hooks import QwenHooks
 from pmem.agents.transcripts.recorded import seconds
 from pmem.core.decision import HEADER
 from pmem.core.event import Observed, UserMessage
 
-#: How much of a chat's end is read for its past, in bytes.
-TAIL = 24 << 20
-
 
 def turns(path: str) -> Iterator[Turn]:
     """What stands in a chat, oldest first; nothing if it cannot be read."""
-    reader = Turns()
-    for line in file_tail(path, TAIL).split("\n"):
-        yield from reader.read(line)
+    return read_turns(path, Turns())
 
 
 def find_transcript(cwd: str, env: Mapping[str, str]) -> Path | None:
     """The chat in this directory that was written last, None if there is none."""
     name = re.sub(r"[^A-Za-z0-9]", "-", cwd)
-    place = Path(env.get("HOME", "/")) / ".qwen" / "projects" / name / "chats"
-    try:
-        return max(place.glob("*.jsonl"), key=lambda file: file.stat().st_mtime, default=None)
-    except OSError:
-        return None
+    return newest(Path(env.get("HOME", "/")) / ".qwen" / "projects" / name / "chats")
 
 
 class Turns:
@@ -51,11 +42,8 @@ class Turns:
 
     def read(self, text: str) -> Iterator[Turn]:
         """The events of one line, with their time in Unix seconds; none for what is no turn."""
-        try:
-            line = json.loads(text) if text.startswith("{") else None
-        except (ValueError, RecursionError):
-            return
-        if not isinstance(line, dict) or line.get("isSidechain"):
+        line = object_in(text)
+        if line.get("isSidechain"):
             return
         at = seconds(line.get("timestamp"))
         if line.get("subtype") == "chat_compression":

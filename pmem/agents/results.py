@@ -29,14 +29,11 @@ _CODEX = re.compile(
     r"(?:Exit code: |Process exited with code )(\d+)\n(?:[^\n]*\n){0,4}?Output:\n"
 )
 _CODE_MODE = re.compile(r"\AScript \w+\nWall time [^\n]*\nOutput:\n\s*")
-_GEMINI = re.compile(
-    r"^Output: (?P<output>.*?)"
-    r"(?P<rest>^(?:Error|Exit Code|Signal|Background PIDs|Process Group PGID): .*|\Z)",
-    re.DOTALL | re.MULTILINE,
-)
+_GEMINI = re.compile(r"^(?:Output|Stdout): ", re.MULTILINE)
+#: What Gemini CLI writes behind a command's output, in this order, and none of it twice.
+_GEMINI_FIELDS = ("Error", "Exit Code", "Signal", "Background PIDs", "Process Group PGID")
+_GEMINI_FIELD = re.compile(rf"({'|'.join(_GEMINI_FIELDS)}): (.*)")
 _GEMINI_HEAD = re.compile(r"\A(?:<untrusted_context>\n)?(?:Command: |Output: )")
-_GEMINI_EXIT = re.compile(r"^Exit Code: (\d+)$", re.MULTILINE)
-_GEMINI_SIGNAL = re.compile(r"^Signal: (\d+)$", re.MULTILINE)
 _TAGGED = re.compile(
     r"\A\s*<returncode>(-?\d+)</returncode>\s*(?:<output>\n?)?(.*?)(?:</output>)?\s*\Z", re.DOTALL
 )
@@ -70,17 +67,38 @@ def _one(text: str, failed: bool | None) -> Ran:
     ended = _COPILOT.search(text)
     if ended:
         return Ran(text[: ended.start()], int(ended[1]), failed, text)
-    if _GEMINI_HEAD.match(text) and (found := _GEMINI.search(text)):
-        return _gemini(text, found, failed)
+    if _GEMINI_HEAD.match(text) and (ran := gemini(text, failed)):
+        return ran
     # Who tells failures apart tells a command that passed by telling none.
     return Ran(_OPENCODE.sub("", text), 0 if failed is False else None, failed, text)
 
 
-def _gemini(text: str, found: re.Match[str], failed: bool | None) -> Ran:
-    output = found["output"].removesuffix("</untrusted_context>").rstrip("\n")
-    exited, signal = _GEMINI_EXIT.search(found["rest"]), _GEMINI_SIGNAL.search(found["rest"])
-    code = 128 + int(signal[1]) if signal else int(exited[1]) if exited else 0
-    return Ran("" if output == "(empty)" else output, code, failed, text)
+def gemini(text: str, failed: bool | None = None) -> Ran | None:
+    """What Gemini CLI says of a command, None where it says of none that it has ended.
+
+    It leaves an exit code out that is 0. Its own words are those at the end: a command may print
+    lines like them. An error it names is kept with the output.
+    """
+    found = _GEMINI.search(text)
+    if found is None:
+        return None
+    body = text[found.end() :].rstrip().removesuffix("</untrusted_context>").rstrip("\n")
+    lines, fields, after = body.split("\n"), dict[str, str](), len(_GEMINI_FIELDS)
+    while len(lines) > 1 and (field := _GEMINI_FIELD.fullmatch(lines[-1])):
+        name, value = field.groups()
+        if _GEMINI_FIELDS.index(name) >= after or (name == "Error" and value != "(none)"):
+            break
+        fields[name], after = value, _GEMINI_FIELDS.index(name)
+        lines.pop()
+    output = "\n".join(lines).rstrip("\n")
+    return Ran("" if output == "(empty)" else output, _gemini_code(fields), failed, text)
+
+
+def _gemini_code(fields: Mapping[str, str]) -> int | None:
+    exited, signal = fields.get("Exit Code", "0"), fields.get("Signal", "")
+    if signal.isdecimal():
+        return 128 + int(signal)
+    return int(exited) if exited.isdecimal() else None
 
 
 def _in_json(text: str, failed: bool | None) -> list[Ran]:

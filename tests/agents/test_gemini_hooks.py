@@ -59,10 +59,15 @@ def hooks() -> GeminiHooks:
         ("Output: (empty)\nSignal: 9\nProcess Group PGID: 7", 137, ""),
         ("Output: (empty)\nExit Code: 1", 1, ""),
         ("Output: Exit Code is not told\nExit Code: 3", 3, "Exit Code is not told"),
+        ("Output: Exit Code: 4\nSignal: 9\nfine\nProcess Group PGID: 7", 0,
+         "Exit Code: 4\nSignal: 9\nfine"),
+        ("Output: x\nError: no such file\nExit Code: 1", 1, "x\nError: no such file"),
+        ("Output: x\nError: y\nz\nProcess Group PGID: 7", 0, "x\nError: y\nz"),
+        ("Output: x\nError: (none)\nExit Code: (none)\nSignal: (none)", None, "x"),
     ],
-)
+)  # fmt: skip
 def test_output_and_exit_code_are_read_from_what_the_model_gets(
-    hooks: GeminiHooks, text: str, exit_code: int, seen: str
+    hooks: GeminiHooks, text: str, exit_code: int | None, seen: str
 ) -> None:
     assert hooks.events(payload("BeforeTool", **shell("make"))) == [
         Proposed(Action("command", "make", "/p", "run_shell_command"))

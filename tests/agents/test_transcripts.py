@@ -96,7 +96,8 @@ def codex_before_items() -> str:
 
 
 def gemini() -> str:
-    output = f"<untrusted_context>\nOutput: {FAILED}\nExit Code: 2\n</untrusted_context>"
+    printed = f"Exit Code: 7\n{FAILED}"  # the command's own words
+    output = f"<untrusted_context>\nOutput: {printed}\nExit Code: 2\n</untrusted_context>"
     call = {
         "id": "g1",
         "name": "run_shell_command",

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from pmem.agents.json_object import table, tables
 from pmem.agents.transcripts.recorded import Recorded, Talk, call_step, exit_code, seconds
 from pmem.core.step import Step
 
@@ -14,10 +15,10 @@ _EXITED = re.compile(r"exit(?:ed with)? code:? (-?\d+)", re.IGNORECASE)
 
 def read(document: Mapping[str, Any], recorded: Recorded) -> None:
     """Fill `recorded` from a trajectory."""
-    agent = document.get("agent") or {}
+    agent = table(document.get("agent"))
     recorded.header |= {"agent": agent.get("name"), "model": agent.get("model_name")}
     talk = Talk(recorded)
-    for step in document.get("steps") or ():
+    for step in tables(document.get("steps")):
         at, message = seconds(step.get("timestamp")), _text(step.get("message"))
         if step.get("source") == "user":
             talk.ends()
@@ -29,15 +30,15 @@ def read(document: Mapping[str, Any], recorded: Recorded) -> None:
 
 
 def _calls(step: Mapping[str, Any], talk: Talk, recorded: Recorded, at: float | None) -> None:
-    results = (step.get("observation") or {}).get("results") or []
-    by_id = {r.get("source_call_id"): _text(r.get("content")) for r in results}
-    calls = step.get("tool_calls") or []
+    results = tables(table(step.get("observation")).get("results"))
+    by_id = {str(r.get("source_call_id")): _text(r.get("content")) for r in results}
+    calls = tables(step.get("tool_calls"))
     for number, call in enumerate(calls):
         id = call.get("tool_call_id")
-        output = by_id.get(id)
+        output = by_id.get(str(id))
         if output is None:  # some agents leave the ids out
             output = _text(results[number].get("content")) if number < len(results) else ""
-        code = exit_code((call.get("extra") or {}).get("exit_code"))
+        code = exit_code(table(call.get("extra")).get("exit_code"))
         exited = _EXITED.search(output[-200:]) or _EXITED.search(output[:200])
         recorded.add(
             call_step(
@@ -56,5 +57,4 @@ def _calls(step: Mapping[str, Any], talk: Talk, recorded: Recorded, at: float | 
 def _text(content: Any) -> str:
     if isinstance(content, str):
         return content
-    parts = content if isinstance(content, list) else ()
-    return "\n".join(str(p.get("text") or "") for p in parts if isinstance(p, Mapping))
+    return "\n".join(str(part.get("text") or "") for part in tables(content))

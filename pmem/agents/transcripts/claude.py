@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from pmem.agents.claude_transcript import turns
+from pmem.agents.json_object import table, tables
 from pmem.agents.past import before
 from pmem.agents.transcripts.recorded import Recorded, seconds
 from pmem.core.step import Step
@@ -14,7 +15,8 @@ from pmem.core.step import Step
 
 def read(path: Path, lines: Sequence[Mapping[str, Any]], recorded: Recorded) -> None:
     """Fill `recorded` from a project file; `lines` are its objects."""
-    recorded.header["cwd"] = next((line["cwd"] for line in lines if line.get("cwd")), None)
+    places = (line.get("cwd") for line in lines)
+    recorded.header["cwd"] = next((one for one in places if one and isinstance(one, str)), None)
     steps = [(step.started or 0.0, step) for step in before(turns(str(path)))]
     for at, text in _answers(lines):
         place = next((n for n, (began, _) in enumerate(steps) if began > at), len(steps))
@@ -31,13 +33,14 @@ def _answers(lines: Sequence[Mapping[str, Any]]) -> list[tuple[float, str]]:
     for line in lines:
         if line.get("type") not in ("user", "assistant") or line.get("isSidechain"):
             continue
-        content = (line.get("message") or {}).get("content")
-        blocks = content if isinstance(content, list) else []
-        kinds = {b.get("type") for b in blocks if isinstance(b, Mapping)}
+        blocks = tables(table(line.get("message")).get("content"))
+        kinds = [block.get("type") for block in blocks]
         if line["type"] == "assistant":
             if "tool_use" in kinds:
                 words.clear()
-            texts = [str(b.get("text") or "") for b in blocks if b.get("type") == "text"]
+            texts = [
+                str(block.get("text") or "") for block in blocks if block.get("type") == "text"
+            ]
             if any(texts):
                 words += texts
                 at = seconds(line.get("timestamp")) or at

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pmem.agents.codex_rollout import _path, _seconds
+from pmem.agents.json_object import table
 from pmem.agents.transcripts.recorded import (
     Recorded,
     Talk,
@@ -31,11 +32,11 @@ def read(lines: Sequence[Mapping[str, Any]], recorded: Recorded) -> None:
     for line in lines:
         payload, at = _payload(line), seconds(line.get("timestamp"))
         if line.get("type") == "session_meta":
-            recorded.header["cwd"] = payload.get("cwd")
+            recorded.header["cwd"] = _path(payload.get("cwd"))
         elif line.get("type") == "compacted":
             recorded.add(Step(0, "compaction", "", str(payload.get("message") or ""), started=at))
         elif items and payload.get("type") == "item_completed":
-            item(payload.get("item") or {}, talk, recorded, at)
+            item(table(payload.get("item")), talk, recorded, at)
         elif not items and line.get("type") == "response_item":
             _response(payload, talk, recorded, calls, at)
     talk.ends()
@@ -123,7 +124,7 @@ def _output(told: Any) -> tuple[str, int | None]:
     """A call's output, and its exit code if the output tells it."""
     found = _parsed(told)
     if isinstance(found, Mapping):
-        code = exit_code((found.get("metadata") or {}).get("exit_code"))
+        code = exit_code(table(found.get("metadata")).get("exit_code"))
         return str(found.get("output") or ""), code
     text = _texts(told) if isinstance(told, list) else str(told or "")
     exited = _EXITED.search(text[:400])
@@ -137,15 +138,14 @@ def _user(text: str, recorded: Recorded, at: float | None) -> None:
 
 
 def _payload(line: Mapping[str, Any]) -> Mapping[str, Any]:
-    payload = line.get("payload")
-    return payload if isinstance(payload, Mapping) else {}
+    return table(line.get("payload"))
 
 
 def _parsed(told: Any) -> Any:
     if isinstance(told, str) and told.lstrip().startswith("{"):
         try:
             return json.loads(told)
-        except ValueError:
+        except (ValueError, RecursionError):
             return told
     return told
 

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from pmem.agents.json_object import table, tables
 from pmem.agents.transcripts.recorded import Recorded, Talk, exit_code, seconds
 from pmem.core.step import Step
 
@@ -14,12 +15,12 @@ def read(document: Mapping[str, Any], recorded: Recorded) -> None:
     """Fill `recorded` from a trajectory."""
     talk = Talk(recorded)
     waiting: dict[str, tuple[str, str]] = {}
-    for message in document.get("messages") or ():
-        role, extra = message.get("role"), message.get("extra") or {}
+    for message in tables(document.get("messages")):
+        role, extra = message.get("role"), table(message.get("extra"))
         content = _text(message.get("content"))
         if role == "assistant":
             talk.said(content)
-            for action in extra.get("actions") or ():
+            for action in tables(extra.get("actions")):
                 command = str(action.get("command") or action)
                 waiting[str(action.get("tool_call_id"))] = (command, talk.thought())
         elif "returncode" in extra and waiting:
@@ -43,8 +44,8 @@ def read(document: Mapping[str, Any], recorded: Recorded) -> None:
 
 def _task(content: str, document: Mapping[str, Any]) -> str:
     """The task, out of the template around it."""
-    config = (document.get("info") or {}).get("config") or {}
-    template = str((config.get("agent") or {}).get("instance_template") or "")
+    agent = table(table(table(document.get("info")).get("config")).get("agent"))
+    template = str(agent.get("instance_template") or "")
     before, mark, after = template.partition("{{task}}")
     after = after.partition("{{")[0].partition("{%")[0].strip()
     if not mark or not content.startswith(before.strip()):

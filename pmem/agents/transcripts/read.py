@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
+from pmem.agents.json_object import object_in
 from pmem.agents.transcripts import aider, atif, claude, codex, gemini, mini
 from pmem.agents.transcripts.recorded import Recorded, json_lines
 from pmem.core.step import Step
@@ -48,12 +46,7 @@ def _document(text: str) -> Recorded | None:
     """A run that is one JSON document, None if it is not one."""
     if not text.lstrip().startswith("{"):
         return None
-    try:
-        document = json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-    if not isinstance(document, Mapping):
-        return None
+    document = object_in(text)
     if str(document.get("schema_version", "")).startswith("ATIF"):
         recorded = Recorded("ATIF")
         atif.read(document, recorded)
@@ -97,12 +90,7 @@ def _lines(text: str, path: Path, remarks: list[str]) -> Recorded | None:
 def _neutral(text: str, remarks: list[str]) -> Recorded:
     recorded = Recorded("pmem")
     for number, line in enumerate(text.split("\n"), start=1):
-        try:
-            found: Any = json.loads(line) if line.strip() else None
-        except ValueError:
-            continue  # told already
-        if not isinstance(found, dict):
-            continue
+        found = object_in(line)  # what is none was told already
         if "step" not in found:
             recorded.header.update(found)
             continue

@@ -13,8 +13,8 @@ from pmem.core.step import Step
 
 #: Arguments under which tools of any agent take a shell command.
 COMMAND_KEYS = ("command", "cmd", "commands", "keystrokes", "script")
-_EDITS = re.compile(r"edit|write|patch|replace|create|insert|notebook|delete_file", re.IGNORECASE)
-_READS = re.compile(r"read|view|grep|glob|search|list|^ls$|fetch|find|open|cat", re.IGNORECASE)
+EDITS = re.compile(r"edit|write|patch|replace|create|insert|notebook|delete_file", re.IGNORECASE)
+READS = re.compile(r"read|view|grep|glob|search|list|^ls$|fetch|find|open|cat", re.IGNORECASE)
 
 
 @dataclass
@@ -87,12 +87,12 @@ def call_step(name: str, arguments: Any, output: str, **more: Any) -> Step:
         command = given.get(key)
         if isinstance(command, list):
             command = unwrapped([str(word) for word in command])
-        if isinstance(command, str) and command.strip() and not _EDITS.search(name):
+        if isinstance(command, str) and command.strip() and not EDITS.search(name):
             return Step(0, "command", command.rstrip("\n"), output, tool=name, **more)
     text = (
         f"{name} {json.dumps(given, ensure_ascii=False)}" if given else f"{name} {arguments or ''}"
     )
-    kind = "edit" if _EDITS.search(name) else "read" if _READS.search(name) else "tool"
+    kind = "edit" if EDITS.search(name) else "read" if READS.search(name) else "tool"
     return Step(0, kind, text.strip(), output, tool=name, **more)
 
 
