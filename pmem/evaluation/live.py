@@ -54,7 +54,8 @@ class TrialMemory:
     """One trial's memory. Tell it what happens, and take the note before each call of the agent.
 
     `points` counts the calls before which it could have spoken, `spoke` those with a note,
-    `seconds` is what it took in all. It raises CannotGoOn where its model cannot be asked. Close it
+    `seconds` is what it took in all; `calls` has for each call its note, and how many decisions
+    there were by then. It raises CannotGoOn where its model cannot be asked. Close it
     when the trial is over: the arm mem0 has files.
     """
 
@@ -65,7 +66,8 @@ class TrialMemory:
         self.how = how
         self.points = self.spoke = 0
         self.seconds = 0.0
-        self._notes: list[str] = []
+        self.calls: list[tuple[str, int]] = []
+        self._notes: dict[str | None, list[str]] = {}
         self._log = LogInMemory()
         self._channel = Channel(channel)
         self._prices = prices
@@ -85,11 +87,13 @@ class TrialMemory:
 
     def user(self, text: str) -> None:
         """The user says something."""
-        self._tell(UserMessage(text))
+        self.hear(UserMessage(text))
 
-    def acted(self, action: Action, observation: str, *, is_error: bool | None = None) -> None:
-        """An action was taken, and this came of it."""
-        self._tell(Proposed(action))
+    def acted(
+        self, action: Action, observation: str, *, is_error: bool | None = None, thought: str = ""
+    ) -> None:
+        """An action was taken, and this came of it; `thought` is what the agent said to it."""
+        self.hear(Proposed(action))
         step = Step(
             0,
             action.kind,
@@ -98,20 +102,33 @@ class TrialMemory:
             tool=action.tool,
             call_id=action.call_id,
             is_error=is_error,
+            thought=thought,
         )
-        self._tell(Observed(step))
+        self.hear(Observed(step))
 
     def said(self, text: str) -> None:
         """The agent says something to the user."""
-        self._tell(Observed(Step(0, "message", text, "")))
+        self.hear(Observed(Step(0, "message", text, "")))
 
-    def note(self) -> str:
+    def hear(self, event: Event, lane: str | None = None) -> None:
+        """Anything that happens, as an adapter tells it; a subagent is a `lane` of its own."""
+        if self._session is None:
+            return
+        began = time.monotonic()
+        answer = self._session.handle(event, self._channel)
+        self.seconds += time.monotonic() - began
+        if answer.to_agent:
+            self._notes.setdefault(lane, []).append(answer.to_agent)
+
+    def note(self, lane: str | None = None) -> str:
         """What the agent is to read in the call that is made now, and in no later one."""
-        notes, self._notes = self._notes, []
+        notes = self._notes.pop(lane, [])
+        note = "\n\n".join(notes[-1:] if self.how.arm in _EVERY_TIME else notes)
+        self.calls.append((note, len(self.decisions)))
         if self._session is not None:
             self.points += 1
-            self.spoke += bool(notes)
-        return "\n\n".join(notes[-1:] if self.how.arm in _EVERY_TIME else notes)
+            self.spoke += bool(note)
+        return note
 
     def close(self) -> None:
         """The trial is over: nothing of it stays behind."""
@@ -145,15 +162,6 @@ class TrialMemory:
             )
         memory = memory_agent(how.arm, model, pure=how.pure, timeout=how.timeout, max_task=MAX_TASK)
         return Played(memory, Taken(self._ledger)) if isinstance(memory, Together) else memory
-
-    def _tell(self, event: Event) -> None:
-        if self._session is None:
-            return
-        began = time.monotonic()
-        answer = self._session.handle(event, self._channel)
-        self.seconds += time.monotonic() - began
-        if answer.to_agent:
-            self._notes.append(answer.to_agent)
 
 
 class _At:
