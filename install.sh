@@ -14,7 +14,8 @@ link to it, ~/.local/bin/pmem. It needs Python 3.11 or newer with venv.
 
   --python PATH   use this Python instead of the newest one found
   --with EXTRA    with what a part of pmem needs besides: proxy (aider, Cline, any program that
-                  has a base URL), openai (a model of that kind), train. Upgrades keep it
+                  has a base URL), openai (a model of that kind), gate (scikit-learn, to learn
+                  a gate), train (that and TRL with torch: gigabytes). Upgrades keep it
   --yes           with --uninstall: remove settings and recorded sessions too, do not ask
   --keep          with --uninstall: keep settings and recorded sessions, do not ask
                   (with neither, and no terminal to ask on, they are removed)
@@ -452,6 +453,7 @@ apt_install() {
 
 mode=install
 asked_python='' asked_extras=''
+extras_there='proxy, openai, gate and train'
 settings=ask
 while [ $# -gt 0 ]; do
     case $1 in
@@ -463,11 +465,11 @@ while [ $# -gt 0 ]; do
         --keep) settings=keep ;;
         --python) [ $# -gt 1 ] || misused "--python needs a path."; shift; asked_python=$1 ;;
         --with)
-            [ $# -gt 1 ] || misused "--with needs the name of an extra: proxy, openai or train."
+            [ $# -gt 1 ] || misused "--with needs the name of an extra: $extras_there."
             shift
             case $1 in
-                proxy | openai | train) asked_extras=$asked_extras,$1 ;;
-                *) misused "there is no extra '$1'; there are proxy, openai and train." ;;
+                proxy | openai | gate | train) asked_extras=$asked_extras,$1 ;;
+                *) misused "there is no extra '$1'; there are $extras_there." ;;
             esac ;;
         --) shift; break ;;
         *) case $mode in run | test) break ;; *) misused "unknown argument: $1" ;; esac ;;

@@ -57,17 +57,22 @@ HEAVY = (
     "aiohttp",
     "anthropic",
     "asyncio",
+    "datasets",
     "detect_secrets",
     "httpx",
     "jinja2",
     "multiprocessing",
     "openai",
+    "peft",
     "prompt_toolkit",
     "pydantic",
     "rich",
     "sklearn",
+    "torch",
+    "transformers",
     "tree_sitter",
     "tree_sitter_bash",
+    "trl",
 )
 
 

@@ -12,6 +12,7 @@ from pmem.cli.environment import Environment
 from pmem.cli.exits import Exit, Trouble
 from pmem.cli.options import directory_option, json_option
 from pmem.cli.train_sources import bar, labelled_runs, named, stopping
+from pmem.extra import how_to_install
 
 #: What a gate learns, as its table calls it.
 NAMES = {"calls": "model calls", "model": "model reminders", "rules": "rule reminders"}
@@ -25,7 +26,7 @@ Examples:
   pmem train gate -o gate.json --dataset DIR      from labelled recordings
   pmem config gate "$PWD/gate.json"               use it here; pmem config gate "" ends that
 
-Needs the extra train: pip install 'pmem[train]'. Using the file needs nothing.""",
+Needs the extra gate (scikit-learn): ./install.sh --with gate. Using the file needs nothing.""",
 )
 @click.argument("sessions", metavar="[SESSION|DIR]…", nargs=-1)
 @click.option(
@@ -98,7 +99,7 @@ def gate(
     except NoLibrary:
         raise Trouble(
             "learning needs scikit-learn",
-            "install it into pmem's own environment: pip install 'pmem[train]'",
+            f"install it: {how_to_install('gate', 'scikit-learn')}",
         ) from None
     told = taught.to_json()
     if not as_json:

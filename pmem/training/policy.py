@@ -1,0 +1,178 @@
+"""A policy: an open-weight model and its tokenizer, ready to be trained as pmem's memory agent.
+
+Its chat template must do three things: write calls so that pmem reads them, mark what the model
+itself says (for a loss on nothing else), and keep a conversation's beginning as it was when the
+conversation goes on. Templates that TRL knows are exchanged for its training variant; what was
+trained is then saved with the model, so it serves with the very same one.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pmem.memory.model.parse import find_intervention, parse_tool_calls
+from pmem.training.rows import offered
+
+#: What a library of training would otherwise tell its makers, and draw on the screen.
+QUIET = {
+    "HF_HUB_DISABLE_TELEMETRY": "1",
+    "HF_HUB_DISABLE_PROGRESS_BARS": "1",
+    "TOKENIZERS_PARALLELISM": "false",
+    "TRANSFORMERS_VERBOSITY": "error",
+}
+_PROBE: list[dict[str, Any]] = [
+    {"role": "system", "content": "s"},
+    {"role": "user", "content": "u"},
+    {
+        "role": "assistant",
+        "content": "",
+        "tool_calls": [
+            {
+                "type": "function",
+                "function": {
+                    "name": "memory_save_knowledge",
+                    "arguments": {"id": "a", "content": 'an "ü"', "tags": ["x"]},
+                },
+            }
+        ],
+    },
+    {"role": "tool", "name": "memory_save_knowledge", "content": "saved a"},
+    {"role": "user", "content": "v"},
+    {"role": "assistant", "content": '<context_for_action entries="a">b</context_for_action>'},
+]
+
+
+class NoTrainer(Exception):
+    """The libraries of the extra `train` are not installed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """A model of transformers (with adapters, where only those are trained) and its tokenizer."""
+
+    model: Any
+    tokenizer: Any
+
+
+def libraries() -> tuple[Any, Any, Any]:
+    """torch, transformers and TRL, quiet and without telemetry. Raises NoTrainer."""
+    os.environ.update({name: os.environ.get(name, value) for name, value in QUIET.items()})
+    try:
+        import torch
+        import transformers
+        import trl
+    except ImportError:
+        raise NoTrainer from None
+    return torch, transformers, trl
+
+
+def load(name: str, *, template: Path | None = None, seed: int = 0) -> Policy:
+    """The model of a directory, or of a name on a hub, with a template that can be trained.
+
+    `template`: a Jinja file to use instead of the model's own. Raises NoTrainer, and ValueError
+    with a sentence where there is no such model or its template will not do.
+    """
+    torch, transformers, _ = libraries()
+    transformers.set_seed(seed)
+    try:
+        tokenizer = transformers.AutoTokenizer.from_pretrained(name)
+        prepare(tokenizer, template)
+        model = transformers.AutoModelForCausalLM.from_pretrained(
+            name, dtype=torch.bfloat16 if torch.cuda.is_available() else torch.float32
+        )
+    except (OSError, KeyError) as error:
+        why = str(error).strip().splitlines() or [type(error).__name__]
+        raise ValueError(f"{name} cannot be loaded: {why[0]}") from None
+    return Policy(model, tokenizer)
+
+
+def prepare(tokenizer: Any, template: Path | None = None) -> None:
+    """Give a tokenizer a chat template that can be trained. Raises ValueError as `load`."""
+    from trl.chat_template_utils import add_response_schema, get_training_chat_template
+
+    if template is not None:
+        tokenizer.chat_template = template.read_text("utf-8")
+    if not tokenizer.chat_template:
+        raise ValueError("the model has no chat template; give one with --chat-template FILE")
+    if tokenizer.pad_token_id is None:
+        tokenizer.pad_token = tokenizer.eos_token
+    # Before the exchange: it knows the original templates only. Servers read it, and GRPO.
+    with suppress(ValueError):
+        add_response_schema(tokenizer)
+    try:
+        tokenizer.chat_template = get_training_chat_template(tokenizer) or tokenizer.chat_template
+    except ValueError:
+        raise ValueError(
+            "the model's chat template does not mark what the assistant says, and is none that "
+            "TRL knows; give one with {% generation %} by --chat-template FILE"
+        ) from None
+    why = _unfit(tokenizer)
+    if why:
+        raise ValueError(f"the model's chat template {why}; give one by --chat-template FILE")
+
+
+def encoded(tokenizer: Any, messages: Sequence[Mapping[str, Any]]) -> tuple[list[int], list[int]]:
+    """A conversation as tokens, and for each 1 where the model itself said it."""
+    made = tokenizer.apply_chat_template(
+        as_template(messages),
+        tools=offered(),
+        return_dict=True,
+        return_assistant_tokens_mask=True,
+    )
+    return list(made["input_ids"]), list(made["assistant_masks"])
+
+
+def asked(tokenizer: Any, messages: Sequence[Mapping[str, Any]]) -> list[int]:
+    """A conversation as tokens, up to where the model's next answer begins."""
+    made = tokenizer.apply_chat_template(
+        as_template(messages), tools=offered(), add_generation_prompt=True, return_dict=True
+    )
+    return list(made["input_ids"])
+
+
+def as_template(messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Messages for a chat template: arguments of calls as objects, which all templates take."""
+    return [
+        {**m, "tool_calls": [_call(call) for call in m["tool_calls"]]}
+        if m.get("tool_calls")
+        else dict(m)
+        for m in messages
+    ]
+
+
+def _call(call: Mapping[str, Any]) -> dict[str, Any]:
+    function = dict(call["function"])
+    if isinstance(function["arguments"], str):
+        function["arguments"] = json.loads(function["arguments"])
+    return {**call, "function": function}
+
+
+def _unfit(tokenizer: Any) -> str:
+    """Why a template will not do, "" if it will: tried on a conversation of both phases."""
+    from trl.chat_template_utils import is_chat_template_stop_token_trained
+
+    ids, said = encoded(tokenizer, _PROBE)
+    if not any(said):
+        return "does not mark what the assistant says"
+    if not is_chat_template_stop_token_trained(tokenizer):
+        return "does not let the model learn where its answer ends"
+    for before in (asked(tokenizer, _PROBE[:2]), asked(tokenizer, _PROBE[:5])):
+        if ids[: len(before)] != before:
+            return "changes what was said before when the conversation goes on"
+    own = tokenizer.decode([id for id, mine in zip(ids, said, strict=True) if mine])
+    wanted = _PROBE[2]["tool_calls"][0]["function"]
+    calls = [
+        {"name": call.name, "arguments": dict(call.arguments)} for call in parse_tool_calls(own)
+    ]
+    if calls != [wanted]:
+        return "writes calls as pmem does not read them"
+    found = find_intervention(own)
+    if found is None or (found.text, found.entries) != ("b", ("a",)):
+        return "writes reminders as pmem does not read them"
+    return ""
