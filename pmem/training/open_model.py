@@ -1,4 +1,4 @@
-"""A policy: an open-weight model and its tokenizer, ready to be trained as pmem's memory agent.
+"""An open-weight model and its tokenizer, ready to be trained as pmem's memory agent.
 
 Its chat template must do three things: write calls so that pmem reads them, mark what the model
 itself says (for a loss on nothing else), and keep a conversation's beginning as it was when the
@@ -53,7 +53,7 @@ class NoTrainer(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Policy:
+class OpenModel:
     """A model of transformers (with adapters, where only those are trained) and its tokenizer."""
 
     model: Any
@@ -72,10 +72,13 @@ def libraries() -> tuple[Any, Any, Any]:
     return torch, transformers, trl
 
 
-def load(name: str, *, template: Path | None = None, seed: int = 0) -> Policy:
+def load(
+    name: str, *, template: Path | None = None, seed: int = 0, frozen: bool = False
+) -> OpenModel:
     """The model of a directory, or of a name on a hub, with a template that can be trained.
 
-    `template`: a Jinja file to use instead of the model's own. Raises NoTrainer, and ValueError
+    `template`: a Jinja file to use instead of the model's own. `frozen`: its weights stay as they
+    are (only adapters learn, or none), so half the bits will do on a GPU. Raises NoTrainer, and ValueError
     with a sentence where there is no such model or its template will not do.
     """
     torch, transformers, _ = libraries()
@@ -84,12 +87,12 @@ def load(name: str, *, template: Path | None = None, seed: int = 0) -> Policy:
         tokenizer = transformers.AutoTokenizer.from_pretrained(name)
         prepare(tokenizer, template)
         model = transformers.AutoModelForCausalLM.from_pretrained(
-            name, dtype=torch.bfloat16 if torch.cuda.is_available() else torch.float32
+            name, dtype=torch.bfloat16 if frozen and torch.cuda.is_available() else torch.float32
         )
     except (OSError, KeyError) as error:
         why = str(error).strip().splitlines() or [type(error).__name__]
         raise ValueError(f"{name} cannot be loaded: {why[0]}") from None
-    return Policy(model, tokenizer)
+    return OpenModel(model, tokenizer)
 
 
 def prepare(tokenizer: Any, template: Path | None = None) -> None:
