@@ -47,6 +47,10 @@ TYPED = tuple(
 SPEAKERS = {"pmem-proxy": "proxied:PROXIED"}
 
 
+#: Agents that have no other way than the model proxy.
+BY_PROXY = frozenset({"aider", "cline"})
+
+
 #: Names that other programs have as well: what the path, or the script's text, must tell then.
 SHARED_NAMES = {"copilot": "@github/copilot", "pi": "pi-coding-agent"}
 

@@ -24,8 +24,6 @@ TYPED = "PMEM_TYPED"
 BACK = "PMEM_BACK"
 #: Values of PMEM that switch everything off.
 OFF = frozenset({"off", "0", "no", "false"})
-#: Agents that have no other way than the model proxy.
-BY_PROXY = frozenset({"aider", "cline"})
 #: How much longer than the model a hook waits in sync mode, in seconds.
 SYNC_MARGIN = 2.0
 #: How long a shell waits for memory, in seconds: what is typed ahead may already be prohibited.
@@ -91,7 +89,7 @@ def launch(
         for name in options.flags().keys() - {"quiet"} | ({"via"} if options.via else set()):
             environment.say(f"it joins the session around it; --{name} has no effect on that")
         patience = max(patience, waiting(environment, options))
-        if agent in BY_PROXY:
+        if agent in registry.BY_PROXY:
             from pmem.cli.proxied import by_proxy
 
             program = by_proxy(environment, command, agent, options, patience)
@@ -103,7 +101,7 @@ def launch(
     if agent == "generic" and options.via is None:
         return start(environment, options, unknown_program(command))
     patience = max(patience, waiting(environment, options))
-    if options.via is not None or agent in BY_PROXY:
+    if options.via is not None or agent in registry.BY_PROXY:
         from pmem.cli.proxied import by_proxy
 
         return start(environment, options, by_proxy(environment, command, agent, options, patience))

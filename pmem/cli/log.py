@@ -117,9 +117,9 @@ def show_call(environment: Environment, place: Path, number: int, *, as_json: bo
     """A call of the session's model as it was sent and answered. Raises Trouble for no such one."""
     from pmem.cli.tables import write_json
     from pmem.core.text import clean
-    from pmem.store.session_log import read_call
+    from pmem.store.session_log import folder_of, read_call
 
-    record = read_call(place if place.is_dir() else place.parent, number)
+    record = read_call(folder_of(place), number)
     if record is None:
         raise Trouble(
             f"the session has no call {number}", "pmem log --decisions names them", Exit.MISSING
@@ -180,9 +180,11 @@ def records(
 
     When following, goes on with what is appended until the session has ended.
     """
-    folder = place if place.is_dir() else place.parent
-    steps = Tail(place if place.is_file() else folder / "steps.jsonl")
-    decided = Tail(folder / "decisions.jsonl")
+    from pmem.store.session_log import DECISIONS, STEPS, folder_of
+
+    folder = folder_of(place)
+    steps = Tail(place if place.is_file() else folder / STEPS)
+    decided = Tail(folder / DECISIONS)
     while True:
         running = follow and is_running(place)
         if decisions:

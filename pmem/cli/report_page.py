@@ -76,8 +76,9 @@ def report(
 def _account(place: Path) -> Account:
     from pmem.review.account import account
     from pmem.review.recorded import opened
+    from pmem.store.session_log import folder_of
 
-    return account(opened(place if place.is_dir() else place.parent))
+    return account(opened(folder_of(place)))
 
 
 def all_accounts(project: Project) -> Iterator[Account]:

@@ -49,6 +49,7 @@ def review(
     from pmem.review.desk import Desk
     from pmem.review.view import View
     from pmem.store.bank_file import BankFile
+    from pmem.store.session_log import folder_of
     from pmem.store.sessions import list_sessions, of_session, session_info
 
     with opened_bank(environment, directory, blind=True) as bank_file:
@@ -65,7 +66,7 @@ def review(
 
         view = View(project.root.name, sessions, Desk(bank_file), own_bank)
         if place is not None:
-            view.open(session_info(place if place.is_dir() else place.parent), step)
+            view.open(session_info(folder_of(place)), step)
         Browser(
             view,
             lambda text: _edited(environment, text),

@@ -23,6 +23,7 @@ def named(
     the project, or `nothing`. Raises Trouble for a name that fits none."""
     from pmem.cli.log import find_session
     from pmem.cli.project import project_of
+    from pmem.store.session_log import folder_of
     from pmem.store.sessions import list_sessions
 
     project = project_of(environment, directory)
@@ -30,7 +31,7 @@ def named(
     for name in sessions:
         place = find_session(environment, project, name, follow=False)
         assert place is not None
-        places.append(place if place.is_dir() else place.parent)
+        places.append(folder_of(place))
     if not places and not nothing:
         places = [session.path for session in list_sessions(project)]
     return places

@@ -92,7 +92,7 @@ def account(recorded: Recorded) -> Account:
     made.decisions = len(decisions)
     for decision in decisions:
         mark = mark_of(decision)
-        at = min(max(int(decision["before_step"]), recorded.first), recorded.last)
+        at = recorded.place(decision["before_step"])
         if mark >= Mark.HELD_BACK:
             made.marks.append((at, mark))
         if mark >= Mark.SPOKE:

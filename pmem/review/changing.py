@@ -9,14 +9,20 @@ from pmem.review.desk import Conflict
 from pmem.review.view import BANK
 
 if TYPE_CHECKING:
+    from pmem.core.bank import Entry
     from pmem.review.browser import Browser
 
 ADDING = "a new fact: ctrl-s keeps it, Esc does not"
 TITLE = "{}: ctrl-s keeps it, Esc does not"
 
 
+def _chosen(browser: Browser) -> Entry | None:
+    """The entry that keys act on, None where the bank is not shown or has none."""
+    return browser.view.entry if browser.view.pane == BANK else None
+
+
 def _edit(browser: Browser) -> None:
-    entry = browser.view.entry if browser.view.pane == BANK else None
+    entry = _chosen(browser)
     if entry is not None:
         browser.editing = entry
         browser.write(TITLE.format(entry.id), entry.content)
@@ -41,7 +47,7 @@ def written(browser: Browser, title: str, text: str) -> None:
 
 def _outside(browser: Browser) -> None:
     """The whole entry in the person's own editor."""
-    entry = browser.view.entry if browser.view.pane == BANK else None
+    entry = _chosen(browser)
     if entry is None:
         return
 
@@ -61,7 +67,7 @@ def _outside(browser: Browser) -> None:
 
 
 def _delete(browser: Browser) -> None:
-    entry = browser.view.entry if browser.view.pane == BANK else None
+    entry = _chosen(browser)
     if entry is not None:
         browser.view.take(browser.view.desk.delete(entry))
 
@@ -74,13 +80,13 @@ def _delete_stale(browser: Browser) -> None:
 
 
 def _pin(browser: Browser) -> None:
-    entry = browser.view.entry if browser.view.pane == BANK else None
+    entry = _chosen(browser)
     if entry is not None:
         browser.view.take(browser.view.desk.pin(entry))
 
 
 def _trust(browser: Browser) -> None:
-    entry = browser.view.entry if browser.view.pane == BANK else None
+    entry = _chosen(browser)
     if entry is not None and entry.stale:
         browser.view.take(browser.view.desk.trust(entry))
 

@@ -111,9 +111,13 @@ class Recorded:
             self._known, self._decided = (low, high), {}
             end = 1 << 62 if self.last < high else high
             for decision in self.decisions.between(low, end):
-                at = min(max(decision["before_step"], self.first), self.last)
+                at = self.place(decision["before_step"])
                 self._decided.setdefault(at, []).append(decision)
         return self._decided.get(number, [])
+
+    def place(self, number: int) -> int:
+        """The step that a decision made before this one belongs to."""
+        return min(max(number, self.first), self.last)
 
     def mark(self, number: int) -> Mark:
         """What memory did at a step."""
@@ -127,7 +131,7 @@ class Recorded:
         else:
             found = records.forward(records.find(number + 1))
         for _, decision in found:
-            at = min(max(int(decision["before_step"]), self.first), self.last)
+            at = self.place(decision["before_step"])
             if decision.get("decision") == "remind" and at != number:
                 return at
         return None
@@ -189,7 +193,7 @@ class Hunt:
                     record = _parsed(line)
                     at = record.get(self._records.key)
                 if isinstance(at, int):
-                    at = min(max(at, self._recorded.first), self._recorded.last)
+                    at = self._recorded.place(at)
                     if at not in known:
                         known.add(at)
                         self.numbers.append(at)

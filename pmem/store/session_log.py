@@ -201,6 +201,11 @@ def read_steps(path: Path) -> Recording:
     return Recording(header, steps, lines.torn + bad)
 
 
+def folder_of(place: Path) -> Path:
+    """A session's directory, named by itself or by a file in it."""
+    return place if place.is_dir() else place.parent
+
+
 def read_call(path: Path, number: int) -> dict[str, Any] | None:
     """The raw record of one call of the model in a session's directory, None if it has none."""
     found = (record for record in jsonl.Lines(path / CALLS) if record.get("n") == number)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pmem.core.step import Step
-from pmem.store.session_log import read_decisions, read_steps
+from pmem.store.session_log import STEPS, folder_of, read_decisions, read_steps
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +43,8 @@ class Run:
 def load(place: Path) -> Run:
     """A session's directory, or a file of steps. Raises OSError if it cannot be read."""
     recording = read_steps(place)
-    folder = place if place.is_dir() else place.parent
-    own = place.is_dir() or place.name == "steps.jsonl"
-    decisions = read_decisions(folder)[0] if own else []
+    own = place.is_dir() or place.name == STEPS
+    decisions = read_decisions(folder_of(place))[0] if own else []
     id = str(recording.header.get("session") or recording.header.get("id") or "")
     return Run(id or (place.name if place.is_dir() else place.stem), recording.header,
                recording.steps, decisions)  # fmt: skip
