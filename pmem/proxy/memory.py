@@ -8,16 +8,22 @@ from __future__ import annotations
 import asyncio
 import traceback
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from pmem.proxy import body
-from pmem.proxy.conversation import Conversations, Turn
-from pmem.proxy.session_link import SessionLink
+from pmem.proxy.conversation import Conversations, News, Turn
 from pmem.proxy.wire import Wire
 
 #: A longer reply is not read, in bytes.
 MAX_REPLY = 16 * 1024 * 1024
+
+
+class Link(Protocol):
+    """Who is told what is new in a lane, and answers with the words for its model, "" for none."""
+
+    async def tell(self, lane: str | None, news: Sequence[News]) -> str: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +45,7 @@ class Memory:
 
     def __init__(
         self,
-        link: SessionLink | None,
+        link: Link | None,
         complain: Callable[[str], None],
         *,
         transient: bool = False,
@@ -67,7 +73,7 @@ class Memory:
             self._complain(trace(error))
             return Asked(data, wire)
 
-    async def _taken_in(self, read: body.Body | None, asked: Asked, link: SessionLink) -> Asked:
+    async def _taken_in(self, read: body.Body | None, asked: Asked, link: Link) -> Asked:
         turn = self._conversations.turn(read) if read is not None else None
         if read is None or turn is None:
             return asked

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from urllib.parse import urlsplit
 
 #: Headers of one connection and not of the message (RFC 9110, 7.6.1), and what is counted anew.
@@ -28,12 +28,12 @@ def upstream_of(target: str, routes: Mapping[str, str]) -> str | None:
     return None
 
 
-def is_local(host: str | None) -> bool:
+def is_local(host: str | None, names: Collection[str] = LOCAL) -> bool:
     """Whether a request's `Host` names this machine as it names itself.
 
     A page in a browser can make another name lead here; it cannot say this one.
     """
-    return host is not None and host.rpartition(":")[0 if ":" in host else 2] in LOCAL
+    return host is not None and host.rpartition(":")[0 if ":" in host else 2] in names
 
 
 def checked(upstream: str) -> str:

@@ -20,7 +20,7 @@ from yarl import URL
 
 from pmem.proxy.formats import wire_of
 from pmem.proxy.memory import MAX_REPLY, Asked, Memory
-from pmem.proxy.routes import HOP_BY_HOP, is_local, upstream_of
+from pmem.proxy.routes import HOP_BY_HOP, LOCAL, is_local, upstream_of
 
 #: The longest line and the longest header, in bytes.
 MAX_LINE = 128 * 1024
@@ -33,10 +33,14 @@ _NOT_OURS = ("User-Agent", "Accept", "Accept-Encoding", "Content-Type")
 
 
 class Proxy:
-    """Passes requests on by `routes` (prefix here to address there), with memory on the wire."""
+    """Passes requests on by `routes` (prefix here to address there), with memory on the wire.
 
-    def __init__(self, routes: Mapping[str, str], memory: Memory) -> None:
+    `also` is another name than this machine's own by which it may be asked.
+    """
+
+    def __init__(self, routes: Mapping[str, str], memory: Memory, also: str = "") -> None:
         self._routes, self._memory = routes, memory
+        self._names = {*LOCAL, also} - {""}
         self._client: aiohttp.ClientSession | None = None
 
     async def start(self, sock: object) -> web.ServerRunner:
@@ -71,7 +75,7 @@ class Proxy:
 
     async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
         """One request, from its first byte to the last one of its reply."""
-        if not is_local(request.headers.get("Host")):
+        if not is_local(request.headers.get("Host"), self._names):
             return words(403, "pmem proxy: it serves this machine only, as 127.0.0.1")
         target = upstream_of(request.raw_path, self._routes)
         if target is None:

@@ -42,11 +42,13 @@ class Doors:
     """Addresses on this machine, each for a service out there.
 
     Where the port was chosen here (`port` 0) they hold a secret, so that nobody else on this
-    machine finds them; a port that was asked for has plain ones. Raises OSError if it is taken.
+    machine finds them; a port that was asked for has plain ones. With a `host` they are open to
+    other machines, which know this one by that name. Raises OSError if the port is taken.
     """
 
-    def __init__(self, port: int = 0) -> None:
-        self.socket = socket.create_server(("127.0.0.1", port), backlog=512)
+    def __init__(self, port: int = 0, host: str = "") -> None:
+        self.socket = socket.create_server(("" if host else "127.0.0.1", port), backlog=512)
+        self.host = host or "127.0.0.1"
         self.port: int = self.socket.getsockname()[1]
         self._secret = "" if port else f"/{secrets.token_urlsafe(12)}"
         self.routes: dict[str, str] = {}
@@ -69,7 +71,7 @@ class Doors:
         )
         prefix = f"{self._secret}/{place}" + (f"/{last}" if last else "")
         self.routes[prefix] = upstream
-        return f"http://127.0.0.1:{self.port}{prefix}"
+        return f"http://{self.host}:{self.port}{prefix}"
 
     def open(
         self,
