@@ -15,7 +15,7 @@ from pmem.cli.environment import Environment
 from pmem.cli.program import become
 
 if TYPE_CHECKING:
-    from pmem.cli.launch import Program
+    from pmem.cli.start import Program
 
 #: Set in everything that runs under memory.
 ACTIVE, SOCKET, TOKEN = "PMEM_ACTIVE", "PMEM_SOCK", "PMEM_TOKEN"

@@ -11,8 +11,8 @@ from pmem.cli.exits import Exit, Trouble
 
 if TYPE_CHECKING:
     from pmem.cli.environment import Environment
-    from pmem.cli.launch import Program
     from pmem.cli.options import StartOptions
+    from pmem.cli.start import Program
     from pmem.proxy.start import Doors, Open
 
 
@@ -40,7 +40,8 @@ def by_proxy(
     """
     from pmem.agents import registry
     from pmem.agents.proxied import Proxied
-    from pmem.cli.launch import Line, Program, unknown_program
+    from pmem.cli.launch import unknown_program
+    from pmem.cli.start import Line, Program
     from pmem.proxy.start import missing
 
     name = os.path.basename(command[0])  # noqa: PTH119

@@ -88,9 +88,10 @@ def run(
 ) -> int:
     """Run a program through the proxy; its exit code."""
     from pmem.agents import registry
-    from pmem.cli.launch import located, start, switched_off, waiting
+    from pmem.cli.launch import located, switched_off, waiting
     from pmem.cli.program import become
     from pmem.cli.proxied import by_proxy
+    from pmem.cli.start import start
 
     agent = registry.known(command[0])
     words = located(environment, command, agent)
@@ -102,9 +103,9 @@ def run(
 
 def serve(environment: Environment, options: StartOptions, wish: Wish) -> int:
     """Serve until this process is told to end. Raises Trouble (125) where that cannot be."""
-    from pmem.cli.launch import Line, Program, configure
     from pmem.cli.proxied import Opening
     from pmem.cli.report import Report
+    from pmem.cli.start import Line, Program, configure
     from pmem.proxy.start import missing
     from pmem.session.process import start as start_session
 

@@ -10,7 +10,7 @@ from pmem.cli.environment import Environment
 from pmem.cli.join import ACTIVE
 
 if TYPE_CHECKING:
-    from pmem.cli.launch import Line
+    from pmem.cli.start import Line
     from pmem.session.process import Running
     from pmem.store.settings import Settings
     from pmem.terminal.beside import Beside
