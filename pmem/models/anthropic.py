@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pmem.models.protocol import Message, ModelError, Reply, Request, Tool, ToolCall, Trouble, Usage
-from pmem.models.retry import with_retries
-from pmem.models.trouble import from_sdk
+from pmem.models.trouble import call_sdk
 
 KEY = "ANTHROPIC_API_KEY"
 TOKEN = "ANTHROPIC_AUTH_TOKEN"
@@ -39,19 +38,15 @@ class Anthropic:
         client = self._connected(anthropic)
         arguments = to_arguments(request, self.model)
 
-        def call(seconds: float) -> Any:
-            try:
-                return client.messages.create(**arguments, timeout=seconds)
-            except Exception as error:  # the SDK also raises what httpx and pydantic raise
-                raise from_sdk(
-                    error,
-                    anthropic,
-                    model=self.model,
-                    where=self.base_url or "api.anthropic.com",
-                    key=KEY,
-                ) from error
-
-        return from_answer(with_retries(call, request.timeout))
+        answer = call_sdk(
+            lambda left: client.messages.create(**arguments, timeout=left),
+            request.timeout,
+            anthropic,
+            model=self.model,
+            where=self.base_url or "api.anthropic.com",
+            key=KEY,
+        )
+        return from_answer(answer)
 
     def close(self) -> None:
         """Close the connection."""

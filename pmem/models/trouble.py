@@ -1,13 +1,30 @@
-"""A provider's errors in plain words; both SDKs have the same shape of them."""
+"""A call of a provider's SDK, and its errors in plain words; both SDKs have the same shape."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from pmem.models.protocol import ModelError, Trouble
+from pmem.models.retry import with_retries
 
 #: Characters kept of a provider's own words.
 MAX_WORDS = 200
+
+
+def call_sdk(
+    call: Callable[[float], Any], seconds: float, sdk: Any, *, model: str, where: str, key: str
+) -> Any:
+    """What a call of an SDK returns, given the seconds that are left; asked again where that may
+    help. Raises ModelError."""
+
+    def told(left: float) -> Any:
+        try:
+            return call(left)
+        except Exception as error:  # the SDK also raises what httpx and pydantic raise
+            raise from_sdk(error, sdk, model=model, where=where, key=key) from error
+
+    return with_retries(told, seconds)
 
 
 def from_sdk(error: Exception, sdk: Any, *, model: str, where: str, key: str) -> ModelError:
