@@ -25,6 +25,18 @@ def written(project: Project) -> BankFile:
     return BankFile(project)
 
 
+def editing(screen: Screen, id: str, row: str) -> None:
+    """An entry's words are in the box; `row` is its line in the bank."""
+    screen.keys("B", "/")
+    screen.until("filter /")
+    screen.type(id)
+    screen.until(row)
+    screen.keys("Enter")
+    screen.until("e edit")
+    screen.keys("e")
+    screen.until("ctrl-s keeps it")
+
+
 @pytest.mark.parametrize(("columns", "rows"), SIZES)
 def test_a_person_s_way_through_it(terminal: Start, project: Project, columns, rows) -> None:
     """Open, jump to an intervention, filter, edit an entry, undo, quit."""
@@ -65,14 +77,7 @@ def test_a_person_s_way_through_it(terminal: Start, project: Project, columns, r
     screen.keys("Enter")
     screen.until("❯  24")
     # An entry: find it, write it anew, take that back.
-    screen.keys("B", "/")
-    screen.until("filter /")
-    screen.type("port")
-    screen.until("❯◆    port")
-    screen.keys("Enter")
-    screen.until("e edit")
-    screen.keys("e")
-    screen.until("ctrl-s keeps it")
+    editing(screen, "port", "❯◆    port")
     screen.type(" 포트 5433")
     screen.keys("C-s")
     screen.until("port is changed")
@@ -166,11 +171,7 @@ def test_an_edit_beside_another_session_loses_nothing(terminal: Start, project: 
     """The session writes other entries and other fields: both stay, without a question."""
     screen = terminal(80, 24, "review")
     screen.until("❯  60")
-    screen.keys("B", "/")
-    screen.type("npm-test")
-    screen.until("❯✗    npm-test")
-    screen.keys("Enter", "e")
-    screen.until("ctrl-s keeps it")
+    editing(screen, "npm-test", "❯✗    npm-test")
     session = written(project)
     session.apply(
         [
@@ -194,11 +195,7 @@ def test_an_edit_beside_another_session_loses_nothing(terminal: Start, project: 
 def test_a_conflict_is_shown_and_the_person_decides(terminal, project, key, kept) -> None:
     screen = terminal(80, 24, "review")
     screen.until("❯  60")
-    screen.keys("B", "/")
-    screen.type("port")
-    screen.until("❯◆    port")
-    screen.keys("Enter", "e")
-    screen.until("ctrl-s keeps it")
+    editing(screen, "port", "❯◆    port")
     other = written(project)
     before = other.bank.entries["port"].content
     other.apply([Amend("port", {"content": before}, {"content": "Theirs."})])
