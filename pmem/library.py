@@ -10,12 +10,12 @@ Nothing is written to disk, and nothing is remembered between calls but what is 
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
+from pmem.core import json_text
 from pmem.core.bank import MemoryBank
 from pmem.core.decision import Reminder, Trigger
 from pmem.core.guard import Said, guard
@@ -106,8 +106,8 @@ def _call(call: Any) -> tuple[str, Mapping[str, Any]]:
         name, arguments = _of(told, "name"), _of(told, "arguments") or _of(told, "input")
     if isinstance(arguments, str):
         try:
-            arguments = json.loads(arguments)
-        except (ValueError, RecursionError):
+            arguments = json_text.loads(arguments)
+        except ValueError:
             arguments = {}
     return str(name), arguments if isinstance(arguments, Mapping) else {}
 

@@ -160,7 +160,7 @@ class ClaudeHooks:
         for one in calls if isinstance(calls, list) else []:
             if not isinstance(one, dict):
                 continue
-            one = hook_json.with_ids({**said, **one})
+            one = hook_json.settled({**said, **one})
             known = self._calls.get(hook_json.key(one))
             if known is not None and not known.open:
                 continue

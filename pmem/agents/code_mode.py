@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import re
 from typing import Any
+
+from pmem.core import json_text
 
 _CALL = re.compile(r"\btools\.(?P<tool>\w+)\(\s*")
 _TEXT = r"\"(?:[^\"\\]|\\.)*\"|'(?:[^'\\]|\\.)*'|`(?:[^`\\]|\\.)*`"
@@ -36,7 +37,7 @@ def _text(literal: str) -> str:
     """The value of a JavaScript string."""
     if literal[0] == '"':
         try:
-            return str(json.loads(literal))
-        except (ValueError, RecursionError):
+            return str(json_text.loads(literal))
+        except ValueError:
             pass
     return re.sub(r"\\(.)", lambda m: _ESCAPES.get(m[1], m[1]), literal[1:-1], flags=re.DOTALL)

@@ -7,12 +7,14 @@ code, directory and times; the hook itself tells only the output.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pmem.agents.excerpt import file_tail
 from pmem.agents.json_object import object_in
+from pmem.core.json_text import table, tables
 
 #: How much of the end is read, in bytes: an item holds its command's output.
 TAIL = 1 << 20
@@ -47,8 +49,7 @@ def patch_error(transcript: str) -> str:
     """What the newest patch that could not be applied was answered, "" if there is none."""
     for record in _records(transcript, "apply_patch verification failed"):
         output = record.get("output")
-        texts = [output] if isinstance(output, str) else [_text(part) for part in output or []]
-        for text in texts:
+        for text in [output] if isinstance(output, str) else map(_text, tables(output)):
             start = text.find("apply_patch verification failed")
             if start >= 0:
                 return text[start:]
@@ -59,7 +60,7 @@ def summary(transcript: str) -> str:
     """What the newest compaction left of the conversation, "" if there was none."""
     for line in _lines(transcript, '"compacted"'):
         if line.get("type") == "compacted":
-            return str((line.get("payload") or {}).get("message") or "")
+            return str(table(line.get("payload")).get("message") or "")
     return ""
 
 
@@ -79,13 +80,13 @@ def _records(transcript: str, word: str) -> Iterator[dict[str, Any]]:
 
 def _lines(transcript: str, word: str) -> Iterator[dict[str, Any]]:
     """The lines that hold the word, newest first; torn ones are skipped."""
-    for line in reversed(file_tail(transcript, TAIL).splitlines()):
+    for line in reversed(file_tail(transcript, TAIL).split("\n")):
         if word in line and (read := object_in(line)):
             yield read
 
 
-def _text(part: Any) -> str:
-    return str(part.get("text") or "") if isinstance(part, dict) else ""
+def _text(part: dict[str, Any]) -> str:
+    return str(part.get("text") or "")
 
 
 def _path(told: Any) -> str | None:
@@ -94,7 +95,9 @@ def _path(told: Any) -> str | None:
     if told.startswith("file://"):
         from urllib.parse import unquote, urlsplit
 
-        return unquote(urlsplit(told).path)
+        with suppress(ValueError):  # an address that is none
+            return unquote(urlsplit(told).path)
+        return None
     return told if Path(told).is_absolute() else None
 
 

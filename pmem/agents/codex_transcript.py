@@ -7,7 +7,6 @@ as it has ended; a subagent has a file of its own, whose source says so.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
@@ -20,6 +19,7 @@ from pmem.agents.past import Turn, read_turns
 from pmem.agents.transcripts import codex
 from pmem.agents.transcripts.here import HEAD, MAX_ROLLOUTS
 from pmem.agents.transcripts.recorded import Recorded, Talk, seconds
+from pmem.core import json_text
 from pmem.core.event import Observed, UserMessage
 
 
@@ -87,7 +87,7 @@ def _begun_in(path: str) -> str:
 @lru_cache(maxsize=4 * MAX_ROLLOUTS)
 def _told_directory(path: str) -> str:
     with open(path, "rb") as file:  # noqa: PTH123
-        head = json.loads(file.readline(HEAD)).get("payload")
+        head = json_text.loads(file.readline(HEAD)).get("payload")
     told = head.get("cwd")
     begun = isinstance(told, str) and not isinstance(head.get("source"), dict)
     return told if begun else ""

@@ -17,7 +17,6 @@ from typing import Any
 from pmem.agents import hook_json
 from pmem.agents.calls import Calls, Key, Lane, Names
 from pmem.agents.excerpt import excerpt
-from pmem.agents.json_object import table
 from pmem.agents.past import Past
 from pmem.agents.tool_calls import Tools
 from pmem.core.event import (
@@ -30,6 +29,7 @@ from pmem.core.event import (
     Started,
     UserMessage,
 )
+from pmem.core.json_text import table
 from pmem.core.step import Action, Step
 
 #: The events pmem listens to.
@@ -132,7 +132,7 @@ class CopilotHooks:
 def _read(payload: bytes) -> tuple[str, dict[str, Any]]:
     """The event that pmem's hook line told, and the payload it carried along."""
     told = hook_json.read(payload)
-    return str(told.get("event") or ""), hook_json.with_ids(table(told.get("payload")))
+    return str(told.get("event") or ""), hook_json.settled(table(told.get("payload")))
 
 
 def _opening(event: str, said: Mapping[str, Any]) -> dict[str, Any]:

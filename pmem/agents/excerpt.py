@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 
 #: An observation keeps at most this many characters.
 MAX_OBSERVATION = 20_000
@@ -18,9 +19,13 @@ def excerpt(text: str, limit: int = MAX_OBSERVATION) -> str:
 
 
 def file_tail(path: str, limit: int = MAX_OBSERVATION * 2 // 3) -> str:
-    """The last `limit` bytes of a file as text, "" if it cannot be read."""
+    """The last `limit` bytes of a file as text, "" if it cannot be read, or is no plain file."""
     try:
-        with open(path, "rb") as file:  # noqa: PTH123 (a path that an agent told)
+        # The path was told by an agent: opening a pipe must not wait for who writes into it.
+        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        with open(fd, "rb") as file:  # noqa: PTH123 (a descriptor)
+            if not stat.S_ISREG(os.fstat(fd).st_mode):
+                return ""
             file.seek(0, os.SEEK_END)
             file.seek(max(0, file.tell() - limit))
             return file.read(limit).decode("utf-8", "replace")

@@ -9,6 +9,7 @@ from typing import Any
 
 from pmem.agents.calls import Calls, Key, Lane
 from pmem.agents.human import human_text
+from pmem.core import json_text
 from pmem.core.event import Answer, Event, Observed
 from pmem.core.step import Action, Step
 
@@ -19,31 +20,32 @@ TURNED_DOWN = "(no result: the user turned it down or interrupted it)"
 COMPACTED = "[the conversation was compacted; the agent goes on from this summary]"
 
 
-#: What tells conversations, subagents and calls apart, in each agent's own words.
-IDS = (
-    *("session_id", "sessionId", "session", "agent_id", "agentId"),
-    *("tool_use_id", "tool_call_id", "id"),
+#: What tells conversations, subagents and calls apart and says where they are, in each agent's own
+#: words: a text, or nothing.
+TEXTS = (
+    *("session_id", "sessionId", "session", "agent_id", "agentId", "lane"),
+    *("tool_use_id", "tool_call_id", "id", "cwd", "transcript_path", "transcriptPath"),
 )
 
 
 def read(payload: bytes) -> dict[str, Any]:
-    """A hook's payload; an id in it that can be none is left out.
+    """A hook's payload; an id or a place in it that can be none is left out.
 
     Raises ValueError if it is not a JSON object.
     """
-    try:
-        said = json.loads(payload)
-    except RecursionError:
-        raise ValueError("it is nested too deeply") from None
+    said = json_text.loads(payload)
     if not isinstance(said, dict):
         raise ValueError("a hook's payload must be a JSON object")
-    return with_ids(said)
+    return settled(said)
 
 
-def with_ids(said: dict[str, Any]) -> dict[str, Any]:
-    """What was told, without the ids that cannot be ones."""
-    odd = {name for name in IDS if isinstance(said.get(name), list | dict)}
-    return {name: value for name, value in said.items() if name not in odd} if odd else said
+def settled(said: dict[str, Any]) -> dict[str, Any]:
+    """What was told, without ids and places that are no texts; a number becomes one."""
+    odd = {name: said[name] for name in TEXTS if not isinstance(said.get(name), str | None)}
+    if not odd:
+        return said
+    ids = {name: str(value) for name, value in odd.items() if type(value) is int}
+    return {name: value for name, value in said.items() if name not in odd} | ids
 
 
 def answer(said: Mapping[str, Any], given: Answer, context_events: Container[str]) -> bytes:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
+
+from pmem.core import json_text
 
 
 def object_in(text: str) -> dict[str, Any]:
     """The object a text holds, {} if it holds no such thing."""
     try:
-        found = json.loads(text)
-    except (ValueError, RecursionError):
+        found = json_text.loads(text)
+    except ValueError:
         return {}
     return found if isinstance(found, dict) else {}
 
@@ -22,13 +23,3 @@ def object_of(path: Path) -> dict[str, Any]:
         return object_in(path.read_text("utf-8-sig"))
     except (OSError, UnicodeDecodeError):
         return {}
-
-
-def table(value: Any) -> dict[str, Any]:
-    """An object as it is, {} for anything else."""
-    return value if isinstance(value, dict) else {}
-
-
-def tables(value: Any) -> list[dict[str, Any]]:
-    """The objects in a list, [] for anything else."""
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []

@@ -37,6 +37,7 @@ from pmem.core.event import (
     Started,
     UserMessage,
 )
+from pmem.core.json_text import tables
 from pmem.core.step import Action, Step
 
 #: Arguments that say where a command runs.
@@ -56,7 +57,7 @@ class Proxied(Generic):
     def events(self, payload: bytes) -> list[Event]:
         """The events in one payload. Raises ValueError if it is not a JSON object."""
         said = hook_json.read(payload)
-        return [event for one in said.get("events") or () for event in _events(one, said)]
+        return [event for one in tables(said.get("events")) for event in _events(one, said)]
 
     def answer(self, payload: bytes, answer: Answer) -> bytes:
         """The words for the model."""
@@ -73,7 +74,7 @@ def _events(one: Mapping[str, Any], said: Mapping[str, Any]) -> Iterator[Event]:
         case "observed":
             yield from (Observed(step) for step in _steps(one, said))
         case "resumed":
-            yield Started("resume", lane, tuple(_past(one.get("past") or (), said)))
+            yield Started("resume", lane, tuple(_past(tables(one.get("past")), said)))
         case "compacted":
             summary = excerpt(str(one.get("summary") or ""))
             yield Observed(hook_json.compaction(summary, lane))

@@ -162,7 +162,7 @@ class QwenHooks:
         for one in calls if isinstance(calls, list) else []:
             if not isinstance(one, dict) or one.get("status") not in ("cancelled", "error"):
                 continue
-            one = hook_json.with_ids({**said, **one})
+            one = hook_json.settled({**said, **one})
             one["tool_use_id"] = one.get("tool_call_id") or one.get("tool_use_id")
             known = self._calls.get(hook_json.key(one))
             if known is not None and not known.open:

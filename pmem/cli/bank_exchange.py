@@ -13,6 +13,7 @@ from pmem.cli.environment import Environment
 from pmem.cli.exits import Exit, Trouble
 from pmem.cli.options import directory_option
 from pmem.cli.project import opened_bank
+from pmem.core import json_text
 from pmem.core.bank import BankOp, Entry, MemoryBank, PutEntry
 
 SECTIONS = ("knowledge", "procedural")
@@ -44,10 +45,14 @@ def export(environment: Environment, kind: str, output: str | None, directory: s
 
     with opened_bank(environment, directory) as bank_file:
         entries = [e for e in bank_file.bank.entries.values() if not e.stale]
-    if not entries:
-        environment.say("nothing is remembered here yet that could be written")
-        return
-    write_out(environment, output, agents_md(entries) if kind == "agents-md" else as_json(entries))
+    text = agents_md(entries) if kind == "agents-md" else as_json(entries) if entries else ""
+    if not text:
+        raise Trouble(
+            "nothing is remembered here that could be written",
+            "pmem bank list shows what there is",
+            Exit.MISSING,
+        )
+    write_out(environment, output, text)
 
 
 def as_json(entries: Iterable[Entry]) -> str:
@@ -63,7 +68,7 @@ def agents_md(entries: Iterable[Entry]) -> str:
     """A chapter for AGENTS.md: what must be obeyed, what is known, what failed and how it passed.
 
     What the rule files say themselves is left out, and so are plain successes that nobody wrote
-    or pinned.
+    or pinned; "" if that is all there is.
     """
     chapters: dict[str, list[str]] = {"Obey": [], "Known": [], "Tried": []}
     for entry in entries:
@@ -80,6 +85,8 @@ def agents_md(entries: Iterable[Entry]) -> str:
             or "pinned" in entry.tags
         ):
             chapters["Tried"].append(words)
+    if not any(chapters.values()):
+        return ""
     lines = ["## What was learned here", ""]
     for name, found in chapters.items():
         if found:
@@ -146,7 +153,7 @@ def from_json(text: str, remarks: list[str]) -> MemoryBank:
     """The bank in the shape of `bank list --json`. Raises ValueError if the text is none."""
     from pmem.store.bank_entry import Unreadable, from_table
 
-    document: Any = json.loads(text)
+    document: Any = json_text.loads(text)
     bank = MemoryBank()
     for section in SECTIONS:
         tables = document.get(section, [])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +14,7 @@ from pmem.cli.environment import Environment
 from pmem.cli.exits import Exit, Trouble
 from pmem.cli.options import directory_option, json_option
 from pmem.cli.project import project_of
+from pmem.core import json_text
 
 if TYPE_CHECKING:
     from pmem.store.project import Project
@@ -62,10 +62,7 @@ def log(
     from pmem.cli.tables import write_json
 
     project = project_of(environment, directory)
-    place = find_session(environment, project, session, follow=follow)
-    if place is None:
-        environment.say("nothing was recorded here yet; start with: pmem run CMD, or pmem shell")
-        return
+    place = the_session(environment, project, session, follow=follow)
     if call is not None:
         show_call(environment, place, call, as_json=as_json)
         return
@@ -137,6 +134,23 @@ def show_call(environment: Environment, place: Path, number: int, *, as_json: bo
     parts += [f"call: {name} {arguments}" for name, arguments in record.get("calls", ())]
     parts.append(str(record.get("answer", record.get("error", ""))))
     environment.write(clean("\n".join(parts)))
+
+
+def the_session(
+    environment: Environment, project: Project, named: str | None, *, follow: bool = False
+) -> Path:
+    """The directory (or the file) of a session, as `find_session`. Raises Trouble without one."""
+    place = find_session(environment, project, named, follow=follow)
+    if place is None:
+        raise nothing_recorded()
+    return place
+
+
+def nothing_recorded() -> Trouble:
+    """What is asked for is no session's, since there is none."""
+    return Trouble(
+        "nothing was recorded here yet", "start with: pmem run CMD, or pmem shell", Exit.MISSING
+    )
 
 
 def find_session(
@@ -241,8 +255,8 @@ class Tail:
         found = []
         for line in whole.split(b"\n"):
             try:
-                record = json.loads(line)
-            except (ValueError, RecursionError):
+                record = json_text.loads(line)
+            except ValueError:
                 continue
             if isinstance(record, dict):
                 found.append(record)

@@ -7,11 +7,12 @@ then neutral steps) and `labels/labels.jsonl` (`intervene` with `before_step`, `
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from pmem.core import json_text
 
 #: Steps of these kinds are not made by the agent: no decision stands before them.
 NOT_THE_AGENTS = ("user", "compaction")
@@ -100,8 +101,8 @@ def numbered_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     for number, line in enumerate(text.split("\n"), start=1):
         if line.strip():
             try:
-                row = json.loads(line)
-            except (ValueError, RecursionError) as error:
+                row = json_text.loads(line)
+            except ValueError as error:
                 raise ValueError(f"{path}, line {number}: {error}") from error
             if not isinstance(row, dict):
                 raise ValueError(f"{path}, line {number}: it is no object")

@@ -17,6 +17,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from pmem.core import json_text
+
 FORMAT = 1
 CONFIG = "config.json"
 TRIALS = "trials.jsonl"
@@ -88,6 +90,7 @@ class Trial:
 
     `points` counts the calls of the agent before which memory could speak, `spoke` those with a
     note; `seconds` is the whole trial, `memory_seconds` what of it the agent waited for memory.
+    `source` is the benchmark's own name for it, where it has one.
     """
 
     domain: str
@@ -102,6 +105,7 @@ class Trial:
     action: Took = field(default_factory=Took)
     memory: Took = field(default_factory=Took)
     error: str = ""
+    source: str = ""
 
     @property
     def id(self) -> tuple[str, str, int]:
@@ -278,8 +282,8 @@ def _text(path: Path) -> str:
 
 def _object(where: Path | str, text: str) -> dict[str, Any]:
     try:
-        value = json.loads(text)
-    except (ValueError, RecursionError) as error:
+        value = json_text.loads(text)
+    except ValueError as error:
         raise ValueError(f"{where}: {error}") from error
     if not isinstance(value, dict):
         raise ValueError(f"{where}: it is no object")

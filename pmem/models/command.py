@@ -20,6 +20,7 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from pmem.core import json_text
 from pmem.models.protocol import ModelError, Reply, Request, ToolCall, Trouble, Usage
 
 #: An answer longer than this (bytes) is none.
@@ -155,8 +156,8 @@ def claude_reply(text: str) -> Reply:
     A text that is not that object is taken as it is.
     """
     try:
-        told = json.loads(text)
-    except (ValueError, RecursionError):
+        told = json_text.loads(text)
+    except ValueError:
         return Reply(text)
     if not isinstance(told, dict) or "result" not in told:
         return Reply(text)

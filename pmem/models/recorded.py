@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from pmem.core import json_text
 from pmem.models.command import rendered
 from pmem.models.protocol import ChatModel, ModelError, Reply, Request, ToolCall
 
@@ -81,8 +82,8 @@ class Recorded:
             path.write_bytes(raw + b"\n")
         for line in raw.decode("utf-8", "replace").split("\n"):
             try:
-                row = json.loads(line)
-            except (ValueError, RecursionError):
+                row = json_text.loads(line)
+            except ValueError:
                 continue
             if isinstance(row, dict) and isinstance(row.get("n"), int):
                 yield row

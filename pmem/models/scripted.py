@@ -18,12 +18,12 @@ empty, which is silence.
 
 from __future__ import annotations
 
-import json
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from pmem.core import json_text
 from pmem.models.protocol import ModelError, Reply, Request, ToolCall, Trouble, Usage
 
 _KEYS = {"phase", "contains", "text", "calls", "seconds", "error", "times"}
@@ -75,10 +75,10 @@ class ScriptedModel:
 def load_replies(path: Path) -> ScriptedModel:
     """Read a script. Raises ValueError with a sentence that names the file and the reply."""
     try:
-        script = json.loads(path.read_text(encoding="utf-8"))
+        script = json_text.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise ValueError(f"cannot read the script {path}: {error.strerror}") from error
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise ValueError(f"the script {path} is not JSON: {error}") from error
     replies = script.get("replies") if isinstance(script, dict) else None
     if not isinstance(replies, list):

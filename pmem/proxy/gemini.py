@@ -11,6 +11,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from pmem.core import json_text
+from pmem.core.json_text import table, tables
 from pmem.proxy.splice import Insertion, Place, behind, elements, last_in, members
 from pmem.proxy.sse import objects
 from pmem.proxy.wire import Called, Entry, Returned, Said, Words
@@ -72,23 +74,14 @@ class Gemini:
 
     def reply(self, data: bytes, streamed: bool) -> list[Entry] | None:
         """The first candidate; without SSE a stream is an array of pieces."""
-        pieces = list(objects(data)) if streamed else _pieces(data)
+        pieces = list(objects(data)) if streamed else json_text.loads(data)
         parts: list[Any] = []
         ended = False
-        for piece in pieces if isinstance(pieces, list) else [pieces]:
-            candidates = piece.get("candidates") if isinstance(piece, Mapping) else None
-            for candidate in candidates[:1] if isinstance(candidates, list) else []:
-                content = candidate.get("content") or {}
-                parts += content.get("parts") or []
+        for piece in tables(pieces if isinstance(pieces, list) else [pieces]):
+            for candidate in tables(piece.get("candidates"))[:1]:
+                parts += tables(table(candidate.get("content")).get("parts"))
                 ended = ended or bool(candidate.get("finishReason"))
         return _entries({"role": "model", "parts": parts}, _Ids()) if ended else None
-
-
-def _pieces(data: bytes) -> Any:
-    try:
-        return json.loads(data)
-    except RecursionError:
-        raise ValueError("it is nested too deeply") from None
 
 
 class _Ids:

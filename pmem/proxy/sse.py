@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import Any
+
+from pmem.core import json_text
 
 
 def objects(data: bytes) -> Iterator[dict[str, Any]]:
@@ -17,8 +18,8 @@ def objects(data: bytes) -> Iterator[dict[str, Any]]:
         elif not line and lines:
             whole, lines = "\n".join(lines), []
             try:
-                found = json.loads(whole)
-            except (ValueError, RecursionError):
+                found = json_text.loads(whole)
+            except ValueError:
                 continue
             if isinstance(found, dict):
                 yield found
@@ -26,10 +27,7 @@ def objects(data: bytes) -> Iterator[dict[str, Any]]:
 
 def whole(data: bytes) -> dict[str, Any]:
     """A reply that came in one piece. Raises ValueError if it is no JSON object."""
-    try:
-        found = json.loads(data)
-    except RecursionError:
-        raise ValueError("it is nested too deeply") from None
+    found = json_text.loads(data)
     if not isinstance(found, dict):
         raise ValueError("a reply must be a JSON object")
     return found

@@ -6,11 +6,11 @@ A command is a fenced block of the agent's (mini-swe-agent, aider), or JSON with
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from hashlib import blake2b
 
+from pmem.core import json_text
 from pmem.proxy.typed import without_rules
 from pmem.proxy.wire import Called, Entry, Returned, Said, Words
 
@@ -87,8 +87,8 @@ def commands(words: str) -> list[str]:
     if '"keystrokes"' not in words or start < 0:
         return []
     try:
-        told = json.loads(words[start : end + 1])
-    except (ValueError, RecursionError):
+        told = json_text.loads(words[start : end + 1])
+    except ValueError:
         return []
     lines = told.get("commands") if isinstance(told, dict) else None
     keys = [c.get("keystrokes") for c in lines or () if isinstance(c, dict)]

@@ -10,6 +10,7 @@ from enum import IntEnum
 from pathlib import Path
 from typing import Any
 
+from pmem.core import json_text
 from pmem.review.records import Records
 from pmem.store.session_log import DECISIONS, STEPS, read_call
 from pmem.store.sessions import SessionInfo, session_info
@@ -218,8 +219,8 @@ def _lines(records: Records) -> Iterator[bytes]:
 
 def _parsed(line: bytes) -> dict[str, Any]:
     try:
-        record = json.loads(line)
-    except (ValueError, RecursionError):
+        record = json_text.loads(line)
+    except ValueError:
         return {}
     return record if isinstance(record, dict) else {}
 

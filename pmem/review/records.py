@@ -6,12 +6,13 @@ shown is read, and no more. The file may grow meanwhile.
 
 from __future__ import annotations
 
-import json
 import os
 from collections import OrderedDict
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+from pmem.core import json_text
 
 #: What is read at once, in bytes, and how many such blocks are kept.
 BLOCK = 1 << 14
@@ -119,8 +120,8 @@ class Records:
             return None
         self.records_read += 1
         try:
-            record = json.loads(line)
-        except (ValueError, RecursionError):
+            record = json_text.loads(line)
+        except ValueError:
             return None
         if not isinstance(record, dict) or not isinstance(record.get(self.key), int):
             return None

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from pmem.core import json_text
 from pmem.core.gate import Gate, Weights
 from pmem.store.files import write_file
 
@@ -24,10 +25,10 @@ def load_gate(path: Path) -> Gate:
     """Read a gate. Raises ValueError with a sentence that names the file."""
     try:
         with path.open("rb") as file:
-            table: Any = json.loads(file.read(MAX_SIZE))
+            table: Any = json_text.loads(file.read(MAX_SIZE))
     except OSError as error:
         raise ValueError(f"cannot read the gate {path}: {error.strerror}") from None
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise ValueError(f"the gate {path} is not JSON: {error}") from None
     try:
         if table["schema"] != SCHEMA:

@@ -8,6 +8,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from pmem.core import json_text
+
 #: Line ends to some readers, though not to JSON; they only stand within strings.
 _BREAKS = {"\x85": "\\u0085", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 
@@ -62,8 +64,8 @@ class Lines:
         if not line.strip():
             return None
         try:
-            record = json.loads(line)
-        except (ValueError, RecursionError):
+            record = json_text.loads(line)
+        except ValueError:
             record = None
         if isinstance(record, dict):
             return record

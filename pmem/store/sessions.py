@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import errno
 import fcntl
-import json
 import os
 import re
 import time
@@ -14,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pmem.core import json_text
 from pmem.store.project import Project
 from pmem.store.session_log import STEPS
 
@@ -152,8 +152,8 @@ def _last_step(fd: int, size: int) -> int:
 
 def _record(line: bytes) -> dict[str, Any]:
     try:
-        record = json.loads(line)
-    except (ValueError, RecursionError):
+        record = json_text.loads(line)
+    except ValueError:
         return {}
     return record if isinstance(record, dict) else {}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +40,8 @@ def patched(text: str, id: str = "exec-2", **rest: Any) -> dict[str, Any]:
 
 
 def rollout(path: Path, *payloads: dict[str, Any], torn: bool = False) -> dict[str, str]:
-    lines = [json.dumps({"type": "event_msg", "payload": one}) for one in payloads]
+    told = ({"type": "event_msg", "payload": one} for one in payloads)
+    lines = [json.dumps(one, ensure_ascii=False) for one in told]  # as Codex writes them
     path.write_text("x" * 100 + "\n" + "\n".join(lines) + ('\n{"torn' if torn else "\n"))
     return {"transcript_path": str(path)}
 
@@ -75,6 +77,21 @@ def test_the_exit_code_comes_from_the_transcript(hooks: CodexHooks, tmp_path: Pa
     step = the_step(hooks.events(payload("PostToolUse", **bash("make", tool_response="n"), **file)))
     assert (step.exit_code, step.observation, step.seconds) == (3, "no", 1.5)
     assert step.cwd == "/p/with space"
+
+
+def test_an_output_with_other_line_ends_hides_no_exit_code(
+    hooks: CodexHooks, tmp_path: Path
+) -> None:
+    seen = "all fine\u2028\u2029\x85\x1c"
+    file = rollout(tmp_path / "r", executed("exec-1", 3, seen))
+    step = the_step(hooks.events(payload("PostToolUse", **bash("make", tool_response="n"), **file)))
+    assert (step.exit_code, step.observation) == (3, seen)
+
+
+def test_a_transcript_that_is_a_pipe_is_not_waited_for(hooks: CodexHooks, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "r")
+    told = bash("make", tool_response="out", transcript_path=str(tmp_path / "r"))
+    assert the_step(hooks.events(payload("PostToolUse", **told))).exit_code is None
 
 
 @pytest.mark.parametrize("transcript", [None, "", "/nowhere/r.jsonl"])

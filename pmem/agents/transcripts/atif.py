@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from pmem.agents.json_object import table, tables
 from pmem.agents.transcripts.recorded import Recorded, Talk, call_step, exit_code, seconds
+from pmem.core.json_text import table, tables
 from pmem.core.step import Step
 
 _EXITED = re.compile(r"exit(?:ed with)? code:? (-?\d+)", re.IGNORECASE)

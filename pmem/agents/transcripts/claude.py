@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from pmem.agents.claude_transcript import turns
-from pmem.agents.json_object import table, tables
 from pmem.agents.past import before
 from pmem.agents.transcripts.recorded import Recorded, seconds
+from pmem.core.json_text import table, tables
 from pmem.core.step import Step
 
 

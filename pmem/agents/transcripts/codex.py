@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pmem.agents.codex_rollout import _path, _seconds
-from pmem.agents.json_object import table
 from pmem.agents.transcripts.recorded import (
     Recorded,
     Talk,
@@ -17,6 +16,8 @@ from pmem.agents.transcripts.recorded import (
     seconds,
     unwrapped,
 )
+from pmem.core import json_text
+from pmem.core.json_text import table
 from pmem.core.step import Step
 
 _EXITED = re.compile(r"(?:exited with code|\"exit_code\":)\s*(-?\d+)")
@@ -144,8 +145,8 @@ def _payload(line: Mapping[str, Any]) -> Mapping[str, Any]:
 def _parsed(told: Any) -> Any:
     if isinstance(told, str) and told.lstrip().startswith("{"):
         try:
-            return json.loads(told)
-        except (ValueError, RecursionError):
+            return json_text.loads(told)
+        except ValueError:
             return told
     return told
 

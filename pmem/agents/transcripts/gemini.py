@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from pmem.agents.json_object import table, tables
 from pmem.agents.results import gemini
 from pmem.agents.transcripts.recorded import Recorded, Talk, call_step, seconds
+from pmem.core.json_text import table, tables
 from pmem.core.step import Step
 
 

@@ -6,8 +6,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from pmem.agents.json_object import table, tables
 from pmem.agents.transcripts.recorded import Recorded, Talk, exit_code, seconds
+from pmem.core.json_text import table, tables
 from pmem.core.step import Step
 
 

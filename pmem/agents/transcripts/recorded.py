@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
+from pmem.core import json_text
 from pmem.core.step import Step
 
 #: Arguments under which tools of any agent take a shell command.
@@ -70,8 +71,8 @@ def json_lines(text: str, remarks: list[str]) -> Iterator[dict[str, Any]]:
         if not line.strip():
             continue
         try:
-            found = json.loads(line)
-        except (ValueError, RecursionError):
+            found = json_text.loads(line)
+        except ValueError:
             remarks.append(f"line {number} is broken and was left out")
             continue
         if isinstance(found, dict):

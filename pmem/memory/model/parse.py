@@ -5,11 +5,12 @@ What cannot be read is nothing: half a call is no call, half a reminder is silen
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+
+from pmem.core import json_text
 
 #: Text beyond this is not looked at, in characters.
 MAX_TEXT = 100_000
@@ -132,8 +133,8 @@ def _spans(
 
 def _json_call(text: str) -> TextCall | None:
     try:
-        call = json.loads(text.strip())
-    except (ValueError, RecursionError):
+        call = json_text.loads(text.strip())
+    except ValueError:
         return None
     if not isinstance(call, dict) or not isinstance(call.get("name"), str):
         return None
@@ -148,15 +149,15 @@ def _value(text: str) -> Any:
     text = text.strip()
     if text[:1] in ("[", "{"):
         try:
-            return json.loads(text)
-        except (ValueError, RecursionError):
+            return json_text.loads(text)
+        except ValueError:
             return text
     return text
 
 
 def _table(text: str | None) -> Mapping[str, Any] | None:
     try:
-        found = json.loads(text or "")
-    except (ValueError, RecursionError):
+        found = json_text.loads(text or "")
+    except ValueError:
         return None
     return found if isinstance(found, dict) else None

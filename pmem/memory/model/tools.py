@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pmem.core import json_text
 from pmem.core.bank import (
     MAX_STATUS,
     BankOp,
@@ -191,8 +192,8 @@ def _when(arguments: Mapping[str, Any], watches: bool) -> tuple[Mapping[str, Any
         return None, ""
     if isinstance(value, str):
         try:
-            value = json.loads(value)
-        except (ValueError, RecursionError):
+            value = json_text.loads(value)
+        except ValueError:
             return None, ", without its watch: when must be an object"
     try:
         parse_watch(value)
