@@ -38,16 +38,13 @@ def export(
     """Write SESSION (an id, or the path of a file of steps; by default the newest one here)."""
     import json
 
-    from pmem.cli.log import find_session
+    from pmem.cli.log import the_session
     from pmem.cli.report_page import write_out
     from pmem.review.exports import atif, cast, markdown
     from pmem.review.exports.run import load
     from pmem.terminal.cast import CAST
 
-    place = find_session(environment, project_of(environment, directory), session, follow=False)
-    if place is None:
-        environment.say("nothing was recorded here yet; start with: pmem run CMD, or pmem shell")
-        return
+    place = the_session(environment, project_of(environment, directory), session)
     recorded = place / CAST
     if kind == "asciicast" and place.is_dir() and recorded.is_file():
         write_out(environment, output, recorded.read_text(encoding="utf-8"))

@@ -46,7 +46,7 @@ def report(
 ) -> None:
     """Write a page on SESSION (by default the newest one here): what memory said, and what came
     of it."""
-    from pmem.cli.log import find_session
+    from pmem.cli.log import nothing_recorded, the_session
     from pmem.cli.tables import write_json
     from pmem.review.account import in_words
 
@@ -58,11 +58,9 @@ def report(
     if everything:
         accounts = list(all_accounts(project))
     else:
-        place = find_session(environment, project, session, follow=False)
-        accounts = [] if place is None else [_account(place)]
+        accounts = [_account(the_session(environment, project, session))]
     if not accounts:
-        environment.say("nothing was recorded here yet; start with: pmem run CMD, or pmem shell")
-        return
+        raise nothing_recorded()
     if as_json:
         write_json(environment, in_words(accounts))
         return

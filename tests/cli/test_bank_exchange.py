@@ -136,6 +136,14 @@ def test_what_is_here_already_stays_unless_asked(project: Path, home: Path, pmem
     assert json.loads(pmem("bank", "show", "port", "--json").out)["content"] == "theirs"
 
 
+def test_a_chapter_that_would_be_empty_is_none(project: Path, home: Path, pmem: Call) -> None:
+    bank(project, home, RecordAttempt("ls -l", "", False, 0, "", "", 4, "s"))
+    assert pmem("bank", "export").code == 0
+    said = pmem("bank", "export", "--format", "agents-md")
+    assert (said.code, said.out) == (1, "")
+    assert "nothing is remembered here that could be written" in said.err
+
+
 def test_a_chapter_for_agents_md(project: Path, home: Path, pmem: Call) -> None:
     stale = Entry("knowledge", "old", "old news", stale="a.toml has changed")
     bank(project, home, *FACTS, PutEntry(stale))

@@ -129,7 +129,7 @@ def test_a_torn_line_is_passed_over(recorded: SessionLog, pmem: Call) -> None:
 
 def test_where_nothing_was_recorded_a_word_says_so(pmem: Call) -> None:
     said = pmem("log")
-    assert (said.code, said.out) == (0, "")
+    assert (said.code, said.out) == (1, "")
     assert "nothing was recorded here yet" in said.err
 
 

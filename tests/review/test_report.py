@@ -210,11 +210,23 @@ def test_a_file_that_cannot_be_written_is_said(project: Project) -> None:
     assert "name another file" in said
 
 
-def test_there_may_be_nothing_to_report(tmp_path: Path, home: Path) -> None:
-
-    code, out, said = called(find_project(tmp_path, os.environ), "report", "--all")
-    assert (code, out) == (0, "")
-    assert "nothing was recorded" in said
+@pytest.mark.parametrize(
+    "asked",
+    [
+        *(["report"], ["report", "--all"], ["report", "--json"], ["report", "-o", "page"]),
+        *(["export", "--format", "atif"], ["export", "--format", "markdown", "-o", "page"]),
+        *(["bank", "export"], ["bank", "export", "--format", "agents-md", "-o", "page"]),
+    ],
+    ids=" ".join,
+)
+def test_where_there_is_nothing_to_write_nothing_is_and_that_is_an_error(
+    tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch, asked: list[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    code, out, said = called(find_project(tmp_path, os.environ), *asked)
+    assert (code, out) == (1, "")
+    assert re.fullmatch(r"pmem: nothing (was recorded|is remembered) here [^\n]+; [^\n]+\n", said)
+    assert not (tmp_path / "page").exists()
 
 
 RECORDED = Path(__file__).parent.parent.parent.parent / "shared" / "trajectories" / "steps"
