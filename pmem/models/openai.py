@@ -6,9 +6,9 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from pmem.core import json_text
 from pmem.models.protocol import Message, ModelError, Reply, Request, Tool, ToolCall, Trouble, Usage
-from pmem.models.retry import with_retries
-from pmem.models.trouble import from_sdk
+from pmem.models.trouble import call_sdk
 
 KEY = "OPENAI_API_KEY"
 OWN_ENDPOINT = "https://api.openai.com/v1"
@@ -44,19 +44,15 @@ class OpenAI:
         client = self._connected(openai)
         arguments = to_arguments(request, self.model, newer=self.base_url in ("", OWN_ENDPOINT))
 
-        def call(seconds: float) -> Any:
-            try:
-                return client.chat.completions.create(**arguments, timeout=seconds)
-            except Exception as error:  # the SDK also raises what httpx and pydantic raise
-                raise from_sdk(
-                    error,
-                    openai,
-                    model=self.model,
-                    where=self.base_url or "api.openai.com",
-                    key=KEY,
-                ) from error
-
-        return from_answer(with_retries(call, request.timeout))
+        answer = call_sdk(
+            lambda left: client.chat.completions.create(**arguments, timeout=left),
+            request.timeout,
+            openai,
+            model=self.model,
+            where=self.base_url or "api.openai.com",
+            key=KEY,
+        )
+        return from_answer(answer)
 
     def close(self) -> None:
         """Close the connection."""
@@ -162,7 +158,7 @@ def _tool(tool: Tool) -> dict[str, Any]:
 
 def _arguments(text: Any) -> dict[str, Any]:
     try:
-        found = json.loads(text or "{}")
-    except (TypeError, ValueError, RecursionError):
+        found = json_text.loads(text or "{}")
+    except (TypeError, ValueError):
         return {}
     return found if isinstance(found, dict) else {}

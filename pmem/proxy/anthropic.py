@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from pmem.core.json_text import table
 from pmem.proxy.splice import Insertion, Place, elements, last_in, members
 from pmem.proxy.sse import objects, whole
-from pmem.proxy.wire import Called, Entry, Returned, Said, Words, arguments, texts
+from pmem.proxy.wire import Called, Entry, Returned, Said, Words, arguments, same_message, texts
 
 
 class Anthropic:
@@ -41,15 +42,8 @@ class Anthropic:
         return ""
 
     def same(self, item: Any) -> Any:
-        """A text and a list of one text are the same; a cache mark is none of the content."""
-        if not isinstance(item, Mapping):
-            return item
-        content = item.get("content")
-        if isinstance(content, str):
-            content = [{"type": "text", "text": content}]
-        if isinstance(content, list):
-            content = [_unmarked(block) for block in content]
-        return {**_unmarked(item), "content": content}
+        """In whatever way its words are written."""
+        return same_message(item)
 
     def entries(self, items: Sequence[Any]) -> list[list[Entry]]:
         """Messages and their blocks."""
@@ -78,27 +72,21 @@ class Anthropic:
         """A message, or the events that make one."""
         if not streamed:
             return _blocks(whole(data).get("content"))
-        blocks: dict[Any, dict[str, Any]] = {}
+        blocks: dict[str, dict[str, Any]] = {}
         ended = False
         for event in objects(data):
             match event.get("type"):
                 case "content_block_start":
-                    blocks[event.get("index")] = dict(event.get("content_block") or {})
+                    blocks[str(event.get("index"))] = dict(table(event.get("content_block")))
                 case "content_block_delta":
-                    block = blocks.setdefault(event.get("index"), {})
-                    delta = event.get("delta") or {}
+                    block = blocks.setdefault(str(event.get("index")), {})
+                    delta = table(event.get("delta"))
                     for key in ("text", "partial_json"):
                         if isinstance(delta.get(key), str):
                             block[key] = str(block.get(key) or "") + delta[key]
                 case "message_stop":
                     ended = True
         return _blocks(list(blocks.values())) if ended else None
-
-
-def _unmarked(block: Any) -> Any:
-    if isinstance(block, Mapping) and "cache_control" in block:
-        return {key: value for key, value in block.items() if key != "cache_control"}
-    return block
 
 
 def _entries(item: Mapping[str, Any]) -> list[Entry]:

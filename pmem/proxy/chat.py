@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from pmem.core.json_text import table, tables, text_of
 from pmem.proxy.splice import Insertion, Place, behind, elements, last_in, longer, members
 from pmem.proxy.sse import objects, whole
-from pmem.proxy.wire import Called, Entry, Returned, Said, Words, arguments, texts
+from pmem.proxy.wire import Called, Entry, Returned, Said, Words, arguments, same_message, texts
 
 
 class Chat:
@@ -38,21 +39,8 @@ class Chat:
         return ""
 
     def same(self, item: Any) -> Any:
-        """A text and a list of one text are the same; a cache mark is none of the content."""
-        if not isinstance(item, Mapping):
-            return item
-        content = item.get("content")
-        if isinstance(content, str):
-            content = [{"type": "text", "text": content}]
-        if isinstance(content, list):
-            content = [
-                {k: v for k, v in part.items() if k != "cache_control"}
-                if isinstance(part, Mapping)
-                else part
-                for part in content
-            ]
-        rest = {k: v for k, v in item.items() if k != "cache_control"}
-        return {**rest, "content": content}
+        """In whatever way its words are written."""
+        return same_message(item)
 
     def entries(self, items: Sequence[Any]) -> list[list[Entry]]:
         """Messages."""
@@ -84,21 +72,21 @@ class Chat:
             message = first.get("message") if isinstance(first, Mapping) else None
             return _of_agent(message) if isinstance(message, Mapping) else None
         words, ended = "", False
-        calls: dict[Any, dict[str, str]] = {}
+        calls: dict[str, dict[str, str]] = {}
         for event in objects(data):
-            for choice in event.get("choices") or ():
+            for choice in tables(event.get("choices")):
                 if choice.get("index", 0) != 0:
                     continue
-                delta = choice.get("delta") or {}
-                words += delta.get("content") or ""
-                for piece in delta.get("tool_calls") or ():
+                delta = table(choice.get("delta"))
+                words += text_of(delta.get("content"))
+                for piece in tables(delta.get("tool_calls")):
                     call = calls.setdefault(
-                        piece.get("index", len(calls)), {"id": "", "name": "", "arguments": ""}
+                        str(piece.get("index", len(calls))), {"id": "", "name": "", "arguments": ""}
                     )
-                    call["id"] = piece.get("id") or call["id"]
-                    function = piece.get("function") or {}
+                    call["id"] = text_of(piece.get("id")) or call["id"]
+                    function = table(piece.get("function"))
                     for key in ("name", "arguments"):
-                        call[key] += function.get(key) or ""
+                        call[key] += text_of(function.get(key))
                 ended = ended or bool(choice.get("finish_reason"))
         if not ended:
             return None

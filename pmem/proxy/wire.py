@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from pmem.core import json_text
 from pmem.proxy.splice import Insertion, Place
 
 
@@ -106,17 +107,35 @@ def texts(content: Any, kinds: tuple[str, ...] = ("text", "input_text", "output_
     return "\n".join(str(text) for text in found)
 
 
+def same_message(item: Any) -> Any:
+    """A message as it counts: a text and a list of one text are the same, and a cache mark is none
+    of the content."""
+    if not isinstance(item, Mapping):
+        return item
+    content = item.get("content")
+    if isinstance(content, str):
+        content = [{"type": "text", "text": content}]
+    if isinstance(content, list):
+        content = [_unmarked(part) for part in content]
+    return {**_unmarked(item), "content": content}
+
+
+def _unmarked(part: Any) -> Any:
+    if not isinstance(part, Mapping):
+        return part
+    return {key: value for key, value in part.items() if key != "cache_control"}
+
+
 def arguments(told: Any) -> Mapping[str, Any] | str:
     """A call's arguments, which some formats send as JSON in a text."""
-    import json
 
     if isinstance(told, Mapping):
         return told
     text = str(told or "")
     if text.lstrip().startswith("{"):
         try:
-            found = json.loads(text)
-        except (ValueError, RecursionError):
+            found = json_text.loads(text)
+        except ValueError:
             return text
         if isinstance(found, dict):
             return found
