@@ -26,7 +26,9 @@ MAY_IMPORT = {
     "demo": {"core", "memory", "agents", "terminal"},
     "session": {"core", "memory", "models", "store", "terminal.link", "agents", "hook", "proxy"},
     "review": {"core", "memory", "store", "session", "terminal.cells"},
-    "evaluation": {"core", "memory", "models", "store", "session"},
+    "evaluation": {
+        *("core", "memory", "models", "store", "session", "extra", "proxy", "agents.proxied"),
+    },
     "training": {"core", "memory", "models", "store", "session", "evaluation", "review.after"},
     "library": {"core", "memory", "models"},
 }

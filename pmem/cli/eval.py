@@ -12,6 +12,7 @@ from pmem.cli.environment import Environment
 from pmem.cli.eval_paper import paper
 from pmem.cli.eval_table import table
 from pmem.cli.eval_tau2 import tau2
+from pmem.cli.eval_tb2 import tb2
 from pmem.cli.exits import Exit, Trouble
 from pmem.cli.options import json_option
 from pmem.cli.playing import model_options, players
@@ -29,7 +30,7 @@ def eval() -> None:
     """Measure a memory agent on recorded runs, and compare runs of benchmarks."""
 
 
-for one in (agreement, table, paper, tau2):
+for one in (agreement, table, paper, tau2, tb2):
     eval.add_command(one)
 
 

@@ -1,4 +1,4 @@
-"""Harbor's own validator of trajectories, in an environment of its own (Python 3.12 or newer)."""
+"""Harbor in an environment of its own (Python 3.12 or newer), beside what pmem needs there."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import os
 import pwd
 import shutil
 import subprocess
+import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -15,6 +16,9 @@ import pytest
 from browsers import CACHE
 
 HARBOR = "0.26.0"
+CHECKOUT = Path(__file__).parent.parent.parent
+#: No word of it goes out, and no price list is asked for.
+QUIET = {"HARBOR_TELEMETRY": "off", "LITELLM_LOCAL_MODEL_COST_MAP": "True"}
 VALIDATE = """
 import json, sys
 from harbor.utils.trajectory_validator import TrajectoryValidator
@@ -29,38 +33,37 @@ print(json.dumps(wrong))
 
 def refused(paths: Sequence[Path]) -> dict[str, list[str]]:
     """The trajectories Harbor does not accept, with its reasons; skips where it cannot be had."""
-    place = CACHE / f"harbor-{HARBOR}"
-    _install(place)
     done = subprocess.run(
-        [place / "bin" / "python", "-c", VALIDATE, *paths],
+        [interpreter(), "-c", VALIDATE, *paths],
         capture_output=True,
         text=True,
         timeout=300,
-        env={"PATH": os.environ["PATH"], "HOME": os.environ["HOME"], "HARBOR_TELEMETRY": "off"},
+        env={"PATH": os.environ["PATH"], "HOME": os.environ["HOME"], **QUIET},
     )
     assert done.returncode == 0, done.stderr
     found: dict[str, list[str]] = json.loads(done.stdout.splitlines()[-1])
     return found
 
 
-def _install(place: Path) -> None:
-    def there() -> bool:
-        return bool(list(place.glob("lib/python*/site-packages/harbor/utils")))
-
-    if there():
-        return
-    python = _python()
-    if python is None:
-        pytest.skip("Harbor needs Python 3.12 or newer, which is not installed")
+def interpreter() -> Path:
+    """An interpreter with Harbor and what pmem needs; skips where it cannot be had."""
+    place = CACHE / f"harbor-{HARBOR}"
+    told = tomllib.loads((CHECKOUT / "pyproject.toml").read_text("utf-8"))["project"]
+    wanted = [f"harbor=={HARBOR}", *told["dependencies"]]
+    stamp = place / "installed.json"
     CACHE.mkdir(parents=True, exist_ok=True)
     with (CACHE / "harbor.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if there():
-            return
-        made = subprocess.run([python, "-m", "venv", place])
-        pip = [place / "bin" / "python", "-m", "pip", "install", "--quiet", f"harbor=={HARBOR}"]
-        if made.returncode or subprocess.run(pip, capture_output=True).returncode:
-            pytest.skip(f"Harbor {HARBOR} could not be installed")
+        if not stamp.exists() or json.loads(stamp.read_text()) != wanted:
+            python = _python()
+            if python is None:
+                pytest.skip("Harbor needs Python 3.12 or newer, which is not installed")
+            made = subprocess.run([python, "-m", "venv", place])
+            pip = [place / "bin" / "python", "-m", "pip", "install", "--quiet", *wanted]
+            if made.returncode or subprocess.run(pip, capture_output=True).returncode:
+                pytest.skip(f"Harbor {HARBOR} could not be installed")
+            stamp.write_text(json.dumps(wanted))
+    return place / "bin" / "python"
 
 
 def _python() -> str | None:

@@ -1,0 +1,200 @@
+"""What `pmem eval tau2` and `pmem eval tb2` have in common: options, and what is made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+import click
+
+from pmem.cli.environment import Environment
+from pmem.cli.exits import Exit, Trouble
+from pmem.cli.options import TRIAL_ARMS, embedder_options
+
+if TYPE_CHECKING:
+    from pmem.evaluation.results import Config, Results
+    from pmem.models.prices import Prices
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def trial_options(turns: int, turn: str) -> Callable[[F], F]:
+    """The options of a run: `turns` of a trial at most by default, `turn` what is counted."""
+    options = (
+        click.option(
+            "--arm", type=click.Choice(TRIAL_ARMS), required=True, help="How memory runs."
+        ),
+        click.option("--pure", is_flag=True, help="The paper's own form of selective."),
+        click.option("--action-model", required=True, metavar="NAME", help="The agent's model."),
+        click.option(
+            "--memory-model", default="", metavar="NAME", help="The memory agent's model."
+        ),
+        click.option(
+            "--memory-url", default="", metavar="URL", help="Its endpoint, if one of your own."
+        ),
+        embedder_options,
+        click.option("--tasks", default="", metavar="IDS", help="Only these, with commas between."),
+        click.option(
+            "-k", type=click.IntRange(min=1), default=1, metavar="N", help="Trials of each task."
+        ),
+        click.option(
+            "--interval",
+            type=click.IntRange(min=1),
+            default=5,
+            metavar="N",
+            help="Memory looks every N steps.",
+        ),
+        click.option(
+            "--window",
+            type=click.IntRange(min=1),
+            default=8,
+            metavar="K",
+            help="And sees the last K of them.",
+        ),
+        click.option(
+            "--action-temperature",
+            type=float,
+            metavar="T",
+            default=0.7,
+            show_default=True,
+            help="Of the agent.",
+        ),
+        click.option(
+            "--memory-temperature", type=float, metavar="T", help="Of memory; 0.3 with --pure."
+        ),
+        click.option(
+            "--turns",
+            type=click.IntRange(min=1),
+            default=turns,
+            show_default=True,
+            metavar="N",
+            help=f"{turn} of a trial at most.",
+        ),
+        click.option(
+            "--to",
+            "folder",
+            required=True,
+            metavar="DIR",
+            type=click.Path(path_type=Path),
+            help="The results folder.",
+        ),
+        click.option("--resume", is_flag=True, help="Go on with the run in DIR."),
+        click.option("--dry-run", is_flag=True, help="Only say what it would cost."),
+    )
+
+    def decorated(command: F) -> F:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorated
+
+
+class Asked(NamedTuple):
+    """What was asked of a run: `given` are fields of Config, `extra` and `packages` what the arm
+    adds to it and to the versions, `urls` the endpoints of memory's models."""
+
+    folder: Path
+    resume: bool
+    dry_run: bool
+    tasks: Sequence[str]
+    given: Mapping[str, Any]
+    extra: Mapping[str, Any]
+    urls: Mapping[str, str]
+    packages: Mapping[str, str]
+
+    def config(
+        self, benchmark: str, tasks: Mapping[str, Sequence[str]], extra: Mapping[str, Any]
+    ) -> Config:
+        """What is run."""
+        from pmem.evaluation.results import Config
+
+        return Config(benchmark, tasks=tasks, extra={**extra, **self.extra}, **self.given)
+
+
+def asked(
+    *,
+    folder: Path,
+    resume: bool,
+    dry_run: bool,
+    tasks: str,
+    memory_url: str,
+    embedder: str,
+    embedder_url: str,
+    **given: Any,
+) -> Asked:
+    """The options put in order. Raises Trouble where they cannot go together."""
+    from pmem.evaluation.live import MODEL_ARMS
+    from pmem.evaluation.mem0_arm import EMBEDDER, version
+    from pmem.memory.model.style import PURE_TEMPERATURE
+
+    arm = given["arm"]
+    if (arm in MODEL_ARMS) != bool(given["memory_model"]):
+        what = "needs a --memory-model" if arm in MODEL_ARMS else "has no --memory-model"
+        raise Trouble(f"the arm {arm} {what}", code=Exit.USAGE)
+    if given["pure"] and arm != "selective":
+        raise Trouble(f"pure is a form of the arm selective, not of {arm}", code=Exit.USAGE)
+    if (embedder or embedder_url) and arm != "mem0":
+        raise Trouble(f"the arm {arm} has no embedder", code=Exit.USAGE)
+    extra, packages = {}, {}
+    if arm == "mem0":
+        with refusals():
+            packages["mem0ai"] = version()
+        extra["embedder"] = embedder or EMBEDDER
+        given["interval"] = 1  # it adds every step
+    if given["pure"] and given["memory_temperature"] is None:
+        given["memory_temperature"] = PURE_TEMPERATURE
+    return Asked(
+        folder,
+        resume,
+        dry_run,
+        [task.strip() for task in tasks.split(",") if task.strip()],
+        given,
+        extra,
+        {"memory_url": memory_url, "embedder_url": embedder_url},
+        packages,
+    )
+
+
+@contextmanager
+def refusals() -> Iterator[None]:
+    """What cannot be run, in the user's words: a package that is not there, a wrong option."""
+    from pmem.evaluation.harbor_python import NoHarbor
+    from pmem.evaluation.tau2_bench import NotThere
+
+    try:
+        yield
+    except (NotThere, NoHarbor) as error:
+        raise Trouble(str(error)) from error
+    except ValueError as error:
+        raise Trouble(str(error), code=Exit.USAGE) from error
+
+
+def prices_of(environment: Environment) -> Prices:
+    """The prices, with those of the user's own."""
+    from pmem.models.prices import NAME, load_prices
+    from pmem.store.places import beside_config
+
+    return load_prices(beside_config(environment.env, NAME))
+
+
+def begun(
+    environment: Environment, what: Asked, config: Config, versions: Mapping[str, str]
+) -> Results:
+    """The results folder, new or gone on with. Raises ValueError with a sentence."""
+    from pmem import __version__
+    from pmem.evaluation.results import begin
+
+    known = {"pmem": __version__, **versions, **what.packages}
+    return begin(environment.cwd / what.folder, config, known, resume=what.resume)
+
+
+def price(environment: Environment, config: Config, *, user: bool = False) -> int:
+    """Say what a run would cost; `user` says that a model plays one."""
+    from pmem.cli.eval_paper import tell
+    from pmem.evaluation.forecast import forecast
+
+    tell(environment, forecast(config, prices_of(environment)), user=user)
+    return Exit.OK

@@ -1,0 +1,2 @@
+#!/bin/sh
+cd /app && COMPILER=tcc sh build.sh
