@@ -41,9 +41,9 @@ class PlayedAnswers:
         if request.phase == "manage":
             self._before, self._at = self._at, asked_at(request.messages[1].text)
         answers = [a for n, a in sorted(self.answers.items()) if self._before < n <= self._at]
+        calls, said = answered(answers)
         if request.phase != "manage":
-            return Reply(_said(answers))
-        calls = [call for answer in answers for call in _calls(answer)]
+            return Reply(said)
         if not calls and not any(a.get("say") for a in answers):
             return Reply("<no_intervention/>")
         made = []
@@ -63,11 +63,7 @@ def play_again(dataset: Path, run: Run, folder: Path) -> bool:
     Raises ValueError with a sentence if the file cannot be read, OSError if the folder cannot be
     written.
     """
-    answers = {
-        row["after_step"]: row["answer"]
-        for _, row in numbered_rows(dataset / FILE)
-        if row.get("trajectory") == run.id and isinstance(row.get("answer"), dict)
-    }
+    answers = recorded_answers(dataset, run)
     if not answers:
         return False
     agent = memory_agent("selective", Recorded(PlayedAnswers(answers), folder), redact=redact)
@@ -75,6 +71,25 @@ def play_again(dataset: Path, run: Run, folder: Path) -> bool:
     memory = Played(agent, Taken(Ledger(NAME, Prices({}))))
     replay(run.header, run.lines, memory, redact=redact)
     return True
+
+
+def recorded_answers(dataset: Path, run: Run) -> dict[int, Mapping[str, Any]]:
+    """What another memory agent answered over a run, by the step after which it was asked; empty
+    where the dataset has none. Raises ValueError with a sentence if the file cannot be read."""
+    path = dataset / FILE
+    return {
+        row["after_step"]: row["answer"]
+        for _, row in (numbered_rows(path) if path.exists() else ())
+        if row.get("trajectory") == run.id and isinstance(row.get("answer"), dict)
+    }
+
+
+def answered(
+    answers: Sequence[Mapping[str, Any]],
+) -> tuple[list[tuple[str, Mapping[str, Any]]], str]:
+    """Recorded answers as what a model of ours would answer: the calls of phase 1, and the text of
+    phase 2."""
+    return [call for answer in answers for call in _calls(answer)], _said(answers)
 
 
 def _calls(answer: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
