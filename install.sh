@@ -379,27 +379,8 @@ run_tests() {
 # Known advisories for what is installed. One that is new is no fault of what is tested: it is told,
 # and fails the run only under PMEM_AUDIT=strict, as before a release.
 audit() {
-    tool=.venv/audit/bin/pip-audit
-    if [ ! -x "$tool" ]; then
-        { set_up .venv/bin/python -I -m venv .venv/audit &&
-            set_up .venv/audit/bin/python -I -m pip install -q pip-audit; } || {
-            say "pip-audit cannot be installed (see above): the dependencies are not audited."
-            return 0
-        }
-    fi
-    site=$(.venv/bin/python -I -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
-    report=$("$tool" --path "$site" --skip-editable --progress-spinner off --timeout 15 \
-        --cache-dir .venv/audit/cache 2>&1) && code=0 || code=$?
-    case $code:$report in
-        0:*"could not be audited"*)
-            say "pip-audit: the index here tells nothing of some packages: they are not audited." ;;
-        0:*) say "pip-audit: no advisory is known for what is installed." ;;
-        *"known vulnerabilit"*)
-            say "$report"
-            say "pip-audit: the advisories above are known. They do not fail this run; see SECURITY.md."
-            [ "$PMEM_AUDIT" != strict ] || result=1 ;;
-        *) say "pip-audit: the index of advisories cannot be reached: nothing was audited." ;;
-    esac
+    [ "$PMEM_AUDIT" != strict ] || set -- --strict
+    .venv/bin/python -I tests/trust/audit.py "$@" || result=$?
 }
 
 check() {
