@@ -7,8 +7,10 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from functools import cache
 
+from wcwidth import wcwidth
+
 from pmem.core.text import clean
-from pmem.terminal.cells import fit, width, wrap
+from pmem.terminal.cells import fit, wrap
 
 #: A piece of a line: its style (a class of style.py) and its text.
 Piece = tuple[str, str]
@@ -50,6 +52,12 @@ def _steady(character: str) -> str:
 def flat(text: object) -> str:
     """The same on one line."""
     return " ⏎ ".join(part.strip() for part in plain(text).split("\n") if part.strip())
+
+
+def width(text: str) -> int:
+    """How many cells a plain text takes where each character is painted by itself, as
+    prompt-toolkit paints: a vowel sign of Hindi takes one with its letter, and none alone."""
+    return sum(max(wcwidth(character), 0) for character in text)
 
 
 def cells(line: Iterable[Piece]) -> int:

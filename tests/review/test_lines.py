@@ -7,8 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from prompt_toolkit.utils import get_cwidth
 
-from pmem.review.lines import flat, plain
-from pmem.terminal.cells import width
+from pmem.review.lines import fitted, flat, plain, width
 
 FAMILY = "👩\u200d👩\u200d👧"
 
@@ -17,9 +16,13 @@ FAMILY = "👩\u200d👩\u200d👧"
 @example(f"echo '{FAMILY}' done")
 @example("❤\ufe0f 👍🏽 1\ufe0f\u20e3 🇰🇷")
 @example("क्\u200dष a\u00adb")
+@example("0\u093e हिन्दी में")  # a vowel sign that takes a cell with its letter, and none alone
 def test_no_character_has_another_width_where_it_stands(text: str) -> None:
     for line in plain(text).split("\n"):
         assert width(line) == sum(get_cwidth(character) for character in line)
+        for room in (1, 7, 20):
+            painted = "".join(part for _, part in fitted([("", line), ("", "…")], room))
+            assert sum(map(get_cwidth, painted)) == room
 
 
 @pytest.mark.parametrize(

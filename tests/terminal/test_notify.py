@@ -95,8 +95,8 @@ def test_wherever_a_chunk_begins_the_notice_cuts_nothing(
         assert shown(sent) == shown(output)
 
 
-def shown(output: bytes) -> list[str]:
-    """The screen after this output."""
+def shown(output: bytes) -> list[list[str]]:
+    """The cells of the screen after this output (`display` breaks on half of a wide character)."""
     screen = pyte.Screen(80, 24)
     pyte.ByteStream(screen).feed(output)
-    return list(screen.display)
+    return [[screen.buffer[y][x].data for x in range(80)] for y in range(24)]
