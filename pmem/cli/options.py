@@ -11,6 +11,9 @@ import click
 #: The arms there are, as in store/knobs.py.
 ARMS = ("off", "rules", "selective", "bank", "always", "advisor")
 
+#: Those that a trial of a benchmark can have.
+TRIAL_ARMS = (*ARMS, "mem0")
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -143,6 +146,23 @@ def directory_option(command: F) -> F:
         metavar="DIR",
         help="The directory that holds the memory; else the .pmem found upward from here.",
     )(command)
+
+
+def embedder_options(command: F) -> F:
+    """`--embedder NAME` and `--embedder-url URL`, for the arm mem0."""
+    url = click.option(
+        "--embedder-url",
+        default="",
+        metavar="URL",
+        help="Its endpoint, if one of your own.",
+    )
+    name = click.option(
+        "--embedder",
+        default="",
+        metavar="NAME",
+        help="Mem0's embedder: openai:text-embedding-3-small, or what the URL has.",
+    )
+    return name(url(command))
 
 
 def json_option(command: F) -> F:

@@ -12,6 +12,7 @@ import logging
 import os
 import tempfile
 import time
+import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -88,7 +89,11 @@ class Mem0:
         self._memory: Any = None
         self._kept = 0
         try:
-            self._memory = self._opened(env.get(KEY, "") or "none", timeout)
+            memories, embedders = _imported(Path(self._home.name))
+            # It warns of OPENAI_API_BASE, which tau2-bench's litellm reads.
+            with warnings.catch_warnings(action="ignore"):
+                tried = self._tried(embedders, env.get(KEY, "") or "none", timeout)
+                self._memory = self._opened(memories, tried)
         except BaseException:
             self.close()
             raise
@@ -133,33 +138,31 @@ class Mem0:
             memory.vector_store.client.close()
         self._home.cleanup()
 
-    def _opened(self, key: str, timeout: float) -> Any:
-        home = Path(self._home.name)
-        # Read once, when Mem0 is first imported; a first trial's directory, which only that uses.
-        os.environ["MEM0_TELEMETRY"] = "False"
-        os.environ["MEM0_DIR"] = str(home)
-        logging.getLogger("mem0").setLevel(logging.CRITICAL)
-        from mem0 import Memory
-        from mem0.utils.factory import EmbedderFactory
-
-        embedder = {"model": self._embedder, "api_key": key, "openai_base_url": self._where}
-        tried = EmbedderFactory.create("openai", embedder, {})
-        tried.client = tried.client.with_options(timeout=timeout)
+    def _tried(self, embedders: Any, key: str, timeout: float) -> Any:
+        """The embedder, asked once; it knows the size of its vectors then."""
+        told = {"model": self._embedder, "api_key": key, "openai_base_url": self._where}
+        embedder = embedders.create("openai", told, {})
+        embedder.client = embedder.client.with_options(timeout=timeout)
         try:
-            size = len(tried.embed("size"))
+            embedder.config.embedding_dims = len(embedder.embed("size"))
         except Exception as error:
             raise self._of_embedder(error) from error
+        return embedder
+
+    def _opened(self, memories: Any, embedder: Any) -> Any:
+        home = Path(self._home.name)
+        size = embedder.config.embedding_dims
         store = {"path": str(home / "qdrant"), "embedding_model_dims": size}
-        memory = Memory.from_config(
+        nobody = {"provider": "openai", "config": {"model": "", "api_key": "none"}}
+        memory = memories.from_config(
             {
                 "vector_store": {"provider": "qdrant", "config": store},
-                "embedder": {"provider": "openai", "config": embedder},
-                "llm": {"provider": "openai", "config": {"model": "pmem's", "api_key": "none"}},
+                "embedder": nobody,
+                "llm": nobody,
                 "history_db_path": str(home / "history.db"),
             }
         )
-        memory.embedding_model = tried
-        memory.llm = self._asked
+        memory.embedding_model, memory.llm = embedder, self._asked
         return memory
 
     def _of_embedder(self, error: Exception) -> Exception:
@@ -201,6 +204,18 @@ class _Asked:
 
     def _enter(self, request: Request, reply: Reply | None, began: float, error: str = "") -> None:
         self.ledger.enter([Exchange(request, reply, time.monotonic() - began, error)])
+
+
+def _imported(home: Path) -> tuple[Any, Any]:
+    """Mem0's own class and its embedders, imported where they can tell nobody."""
+    # Both are read once, at the first import: by a first trial, whose directory nobody needs later.
+    os.environ["MEM0_TELEMETRY"] = "False"
+    os.environ["MEM0_DIR"] = str(home)
+    logging.getLogger("mem0").setLevel(logging.CRITICAL)
+    from mem0 import Memory
+    from mem0.utils.factory import EmbedderFactory
+
+    return Memory, EmbedderFactory
 
 
 def _messages(step: Step) -> list[dict[str, str]]:

