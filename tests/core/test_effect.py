@@ -33,6 +33,7 @@ def of(command: str) -> Effect:
         "pip list; npm ls; cargo tree; go list ./...",
         "docker ps; kubectl get pods; systemctl status nginx",
         "gh pr view 3; gh api repos/a/b/pulls",
+        "pmem status; pmem log --decisions; pmem bank show make; pmem doctor",
         "curl -s http://localhost:8080/health",
         "cat log | tee /dev/stderr | wc -l",
         "for f in *.c; do wc -l $f; done",

@@ -240,6 +240,12 @@ def test_a_directory_that_is_not_there_fails_the_line_however_it_ends(shell) -> 
     assert not shell("cat log; ls", {"log": "cd: gone: No such file or directory\n"}).failed
 
 
+def test_what_pmem_shows_of_a_failure_is_none() -> None:
+    said = "✗ 3 2 make\n  make: *** [Makefile:2: all] Error 2\n"
+    for line in ("pmem status; pmem bank list; pmem log", "pmem log | tail -3"):
+        assert passed(line, said)
+
+
 def test_a_download_that_found_nobody_fails_behind_a_pipe() -> None:
     said = "curl: (7) Failed to connect to localhost port 80"
     assert failure("curl -s localhost | head", said) == said
