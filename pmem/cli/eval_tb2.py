@@ -160,10 +160,21 @@ def _run(
     given: list[str],
     version: str,
 ) -> int:
-    from pmem.evaluation.harbor_job import DATASET, Stopped, check, dataset, job, run, task_names
+    from pmem.evaluation.harbor_job import (
+        DATASET,
+        SWITCHES,
+        Stopped,
+        check,
+        dataset,
+        job,
+        run,
+        task_names,
+    )
     from pmem.evaluation.harbor_trials import clean, collect
     from pmem.evaluation.results import load
 
+    for name, value in SWITCHES.items():
+        os.environ.setdefault(name, value)
     place = path.resolve() if path is not None else None
     chosen = dataset(place, what.tasks)
     extra = {

@@ -130,7 +130,9 @@ class Terminus2(Remembered, HarborTerminus2):  # type: ignore[misc]
         if commands and self.beside is not None:
             action = Action("command" if keys else "tool", keys or "(waits)", tool="terminal")
             thought = self._thought
-            await self.beside.ask(lambda memory: memory.acted(action, output, thought=thought))
+            await self.beside.ask(
+                lambda memory: memory.acted(action, output.rstrip(), thought=thought)
+            )
         return timed_out, output
 
 

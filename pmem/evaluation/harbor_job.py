@@ -27,7 +27,7 @@ TASKS = 89
 #: So many broken trials on end, and the run stops.
 IN_A_ROW = 3
 AGENTS = "pmem.evaluation.harbor_agents"
-#: Harbor: no word to its makers, and no price list of litellm's from the network.
+#: To be set before Harbor is imported: no word to its makers, no price list from the network.
 SWITCHES = {"HARBOR_TELEMETRY": "off", "LITELLM_LOCAL_MODEL_COST_MAP": "True"}
 #: A trial in which memory failed says nothing: neither graded nor counted, and run again.
 _SAYS_NOTHING = {"should_retry": False, "should_grade": False, "has_valid_reward": False}
@@ -140,7 +140,12 @@ def check(agent: Agent, arm: str) -> None:
 
     from pmem.evaluation.harbor_agents import through_proxy
 
-    adapter = AgentFactory.get_agent_class_from_config(AgentConfig(name=agent.name))
+    try:
+        adapter = AgentFactory.get_agent_class_from_config(AgentConfig(name=agent.name))
+    except ValueError as error:
+        raise ValueError(
+            f"Harbor has no agent {agent.name}; harbor run --help lists them"
+        ) from error
     if arm == "off":
         return
     through_proxy(adapter)
@@ -159,8 +164,6 @@ def run(results: Results, told: dict[str, Any], given: Sequence[str]) -> None:
     import click
     from harbor.cli.main import app
 
-    for name, value in SWITCHES.items():
-        os.environ.setdefault(name, value)
     config = results.folder / "harbor.json"
     config.write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
     words = ["run", "--config", os.fspath(config), "--plugin", f"{__name__}:Lines"]

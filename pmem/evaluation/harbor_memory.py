@@ -22,6 +22,7 @@ from pmem.evaluation.live import Remembering, TrialMemory
 from pmem.evaluation.played import CannotGoOn
 from pmem.models.prices import NAME, load_prices
 from pmem.proxy.memory import Memory
+from pmem.proxy.routes import LOCAL
 from pmem.proxy.server import Proxy
 from pmem.proxy.start import Doors
 from pmem.store.places import beside_config
@@ -118,7 +119,7 @@ class Door:
 
     def __init__(self, service: str, reach: str = "") -> None:
         """Raises ValueError with a sentence if the service's address is none."""
-        self._doors = Doors(host=reach)
+        self._doors = Doors(host="" if reach in LOCAL else reach)
         self._reach = reach
         self.address = self._doors.door(service)
 

@@ -13,7 +13,7 @@ WRONG, RIGHT = "sh /app/build.sh", "COMPILER=tcc sh /app/build.sh"
 #: What the two print.
 FAILED, MADE = "does not know target z9", "made the program for z9"
 #: So often the actor does the same again without a reminder; then it gives up.
-TRIES = 4
+TRIES = 6
 
 #: The memory agent: it keeps what the error says, and reminds of it.
 MEMORY = {

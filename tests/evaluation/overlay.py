@@ -13,22 +13,11 @@ from typing import Any
 
 from harbor.environments.base import BaseEnvironment, ExecResult
 
-#: Makes the layered root in $1 and stays in it as the first process, which then says so; the rest
-#: are directories that are to be seen inside too.
-HOLD = """
-set -e
-root=$1; shift
-mount -t tmpfs tmpfs "$root"
-mkdir "$root/upper" "$root/work" "$root/all"
-mount -t overlay overlay -o "lowerdir=/,upperdir=$root/upper,workdir=$root/work" "$root/all"
-mount --rbind /dev "$root/all/dev"
-mount -t proc proc "$root/all/proc"
-mount -t tmpfs tmpfs "$root/all/tmp"
-for shown; do mount --bind -o ro "$shown" "$root/all$shown"; done
-rm -rf "$root/all/app" "$root/all/logs" "$root/all/tests" "$root/all/solution"
-mkdir -p "$root/all/app" "$root/all/logs/agent" "$root/all/logs/verifier"
-exec chroot "$root/all" sh -c 'echo ready; exec sleep infinity'
-"""
+#: Ends with Harbor, however that ends.
+HOLD = (
+    *("setpriv", "--pdeathsig", "KILL", "unshare", "--mount", "--propagation", "private"),
+    *("--pid", "--fork", "--kill-child", "sh", str(Path(__file__).with_name("overlay.sh"))),
+)
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
@@ -52,8 +41,8 @@ class Overlay(BaseEnvironment):
         self._root = self.trial_paths.trial_dir.resolve() / "root"
         self._root.mkdir()
         self._held = await asyncio.create_subprocess_exec(
-            *("unshare", "--mount", "--propagation", "private", "--pid", "--fork", "--kill-child"),
-            *("sh", "-c", HOLD, "sh", str(self._root), *self._shown),
+            *HOLD,
+            *(str(self._root), *self._shown),
             stdout=asyncio.subprocess.PIPE,
         )
         assert self._held.stdout is not None
