@@ -70,6 +70,9 @@ def main() -> None:
     for name in [chosen.only] if chosen.only else FAULTS:
         runs = 0 if name == "kill_at_every_point" else chosen.runs
         rows[name] = row(name, 3 if name == "huge_outputs" else runs)
+    untried = [f"{name}: {told['cannot']}" for name, told in rows.items() if "cannot" in told]
+    if chosen.write and (untried or chosen.only):
+        sys.exit(f"the page is left as it is: {'; '.join(untried) or 'it holds all faults'}")
     if chosen.write:
         before, _, rest = PAGE.read_text("utf-8").partition(BEGIN)
         _, end, after = rest.partition(END)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import socket
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +43,20 @@ class Live:
 
     def step(self, command: str, output: str = "", code: int = 0, seconds: float = 30.0) -> bool:
         """Tell of one finished command, as Claude Code's hook does; True if it was taken in."""
+        taken = self.tell(self._finished(command, output, code), seconds) is not None
+        if taken:
+            self.acknowledged.append(command)
+        return taken
+
+    def at_once(self, commands: Sequence[str]) -> None:
+        """Tell of finished commands, each by a hook of its own, all before the first answer."""
+        asked = [(command, self._ask(self._finished(command))) for command in commands]
+        for command, link in asked:
+            with contextlib.suppress(OSError):
+                _answer(link)
+                self.acknowledged.append(command)
+
+    def _finished(self, command: str, output: str = "", code: int = 0) -> bytes:
         said: dict[str, Any] = {
             "session_id": "s",
             "cwd": str(self.root),
@@ -56,19 +72,29 @@ class Live:
         else:
             answer = {"stdout": output, "stderr": "", "interrupted": False}
             said |= {"hook_event_name": "PostToolUse", "tool_response": answer}
-        taken = self.tell(json.dumps(said).encode(), seconds) is not None
-        if taken:
-            self.acknowledged.append(command)
-        return taken
+        return json.dumps(said).encode()
 
     def tell(self, payload: bytes, seconds: float = 30.0) -> bytes | None:
         """The answer to one payload, None if there was none in time."""
-        reach = self.running.env
         try:
-            return _asked(reach["PMEM_SOCK"], reach["PMEM_TOKEN"], payload, seconds)
+            return _answer(self._ask(payload, seconds))
         except OSError as error:
             self.trouble = f"{type(error).__name__}: {error}"
             return None
+
+    def _ask(self, payload: bytes, seconds: float = 30.0) -> socket.socket:
+        """As a hook client does, but no transfer of it longer than `seconds`."""
+        reach = self.running.env
+        link = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        try:
+            link.connect(reach["PMEM_SOCK"])  # with a limit it would not wait for its turn
+            link.settimeout(seconds)
+            link.sendall(b"%s %s claude\n" % (WIRE, reach["PMEM_TOKEN"].encode()) + payload)
+            link.shutdown(socket.SHUT_WR)
+        except OSError:
+            link.close()
+            raise
+        return link
 
     def end(self) -> dict[str, Any]:
         """End it as the terminal process does; its summary."""
@@ -100,13 +126,9 @@ class Live:
         raise AssertionError(f"the session never said {kind}: {link.lost}")
 
 
-def _asked(path: str, token: str, payload: bytes, seconds: float) -> bytes:
-    """As a hook client does, but no transfer of it longer than `seconds`."""
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as link:
-        link.settimeout(seconds)
-        link.connect(path)
-        link.sendall(b"%s %s claude\n" % (WIRE, token.encode()) + payload)
-        link.shutdown(socket.SHUT_WR)
+def _answer(link: socket.socket) -> bytes:
+    """What is answered, to its end."""
+    with link:
         answer = b""
         while part := link.recv(1 << 16):
             answer += part

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -43,3 +44,25 @@ def test_nothing_acknowledged_is_lost_and_it_goes_on(
         pytest.skip(row["cannot"])
     assert row["runs"] >= 1
     assert (row["lost"], row["wrong"]) == ([], [])
+    runs, lost, recovered = written()[row["fault"]]
+    assert lost == "nothing"
+    assert figures_apart(recovered) == figures_apart(row["recovered"])
+    if RUNS.get(fault) == 0:
+        assert int(runs) == row["runs"], "python benchmarks/faults.py --write"
+
+
+def test_the_page_tells_of_every_fault_and_of_no_other() -> None:
+    assert len(written()) == len(FAULTS)
+
+
+def written() -> dict[str, list[str]]:
+    """The table in docs/reliability.md: by fault its runs, what was lost, how it goes on."""
+    page = (ROOT / "docs" / "reliability.md").read_text("utf-8")
+    table = page.partition("<!-- faults: generated -->")[2].partition("<!-- end of faults -->")[0]
+    rows = [line.strip("| ").split(" | ") for line in table.strip().splitlines()[2:]]
+    return {fault: rest for fault, *rest in rows}
+
+
+def figures_apart(text: str) -> str:
+    """A sentence without what is measured anew each time."""
+    return re.sub(r"\d+\.\d+", "N", text)
