@@ -65,7 +65,20 @@ class MemoryBank:
         self.schema: int | None = None
         #: How often the file was written by then, 0 if it does not say.
         self.revision = 0
-        self._by_command = {(e.command, e.cwd): e.id for e in self.entries.values() if e.command}
+        #: The ids of each command in each directory, the one put last at the end. Entries of no
+        #: command stand apart: only their words can tell what they are about.
+        self._by_command: dict[tuple[str, str], tuple[str, ...]] = {}
+        self._without: dict[str, None] = {}
+        for entry in self.entries.values():
+            self._index(entry)
+
+    def copy(self) -> MemoryBank:
+        """Another bank of the same entries; what is done to one is not done to the other."""
+        other = MemoryBank(self.status)
+        other.entries, other._by_command = self.entries.copy(), self._by_command.copy()
+        other._without, other.extra = self._without.copy(), self.extra.copy()
+        other.schema, other.revision = self.schema, self.revision
+        return other
 
     @property
     def knowledge(self) -> list[Entry]:
@@ -93,8 +106,8 @@ class MemoryBank:
 
     def attempt(self, command: str, cwd: str) -> Entry | None:
         """The entry into which attempts of this normal form in this directory are folded."""
-        id = self._by_command.get((command, cwd))
-        return self.entries.get(id) if id is not None else None
+        ids = self._by_command.get((command, cwd)) if command else None
+        return self.entries[ids[-1]] if ids else None
 
     def apply(self, op: BankOp) -> None:
         """Carry out one operation.
@@ -155,8 +168,7 @@ class MemoryBank:
         self.entries[entry.id] = entry
         if previous is not None:
             self._release(previous)
-        if entry.command:
-            self._by_command[(entry.command, entry.cwd)] = entry.id
+        self._index(entry)
 
     def remove(self, id: str) -> Entry | None:
         """Take an entry out and return it, or None if there is none."""
@@ -165,16 +177,25 @@ class MemoryBank:
             self._release(entry)
         return entry
 
+    def _index(self, entry: Entry) -> None:
+        if not entry.command:
+            self._without[entry.id] = None
+            return
+        key = entry.command, entry.cwd
+        self._by_command[key] = (*self._by_command.get(key, ()), entry.id)
+
     def _release(self, entry: Entry) -> None:
         """The entry no longer folds its command; another one of the same command, as a person
         may have written by hand, takes over."""
-        key = (entry.command, entry.cwd)
-        if not entry.command or self._by_command.get(key) != entry.id:
+        if not entry.command:
+            self._without.pop(entry.id, None)
             return
-        del self._by_command[key]
-        for other in self.entries.values():
-            if (other.command, other.cwd) == key:
-                self._by_command[key] = other.id
+        key = entry.command, entry.cwd
+        left = tuple(id for id in self._by_command.get(key, ()) if id != entry.id)
+        if left:
+            self._by_command[key] = left
+        else:
+            self._by_command.pop(key, None)
 
     def _old(self, id: str, section: Section, source: str) -> Entry:
         known = self.known(id)
@@ -193,12 +214,17 @@ class MemoryBank:
         )
 
     def _record(self, op: RecordAttempt) -> None:
-        wrong = () if op.failed else [e.id for e in self.entries.values() if contradicts(op, e)]
+        wrong = [] if op.failed else [e.id for e in self._about(op) if contradicts(op, e)]
         old = self.attempt(op.command, op.cwd)
         self.put(fold(old, op, id=old.id if old else self._free_id(op.command)))
         for id in wrong:
             stale = f"passed at step {op.step} of {op.session}"
             self.put(replace(self.entries[id], stale=stale))
+
+    def _about(self, op: RecordAttempt) -> list[Entry]:
+        """The entries that may speak of this command: a full bank is not gone through each time."""
+        ids = (*self._by_command.get((op.command, op.cwd), ()), *self._without)
+        return [self.entries[id] for id in ids]
 
     def _free_id(self, command: str) -> str:
         try:

@@ -166,10 +166,12 @@ def serve(
     before there was a socket.
     """
     from pmem.session.assemble import assemble
+    from pmem.session.beside import SWITCH
     from pmem.session.server import Server
     from pmem.session.warm_up import warm_up
     from pmem.store.sessions import prune
 
+    sys.setswitchinterval(SWITCH)
     link = Link(link_socket)
     session, bank_file, log = assemble(config, env)
     if config.tells:

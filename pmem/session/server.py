@@ -13,6 +13,7 @@ from typing import Any
 from pmem.agents import registry
 from pmem.agents.protocol import AgentAdapter
 from pmem.core.event import SILENT, Answer
+from pmem.session.beside import Beside
 from pmem.session.guests import as_guest
 from pmem.session.leash import Leash
 from pmem.session.outside import Channel
@@ -30,8 +31,6 @@ CLIENT_LIMIT = 2.0
 LAST_LOOK = 1.0
 #: How often a process on a leash is looked at, in seconds.
 LEASH_LOOK = 0.5
-#: While somebody waits for an answer, the bank's file waits so long, in seconds.
-PUT_OFF = 1.0
 #: First word of the wire; a client of another version is not answered.
 WIRE = b"pmem1"
 #: In the place of an agent's name: asks whether there is a session; the answer is the same word.
@@ -64,6 +63,7 @@ class Server:
         self.leash = leash
         self.clients: dict[socket.socket, tuple[bytearray, float]] = {}
         self.selector = selectors.DefaultSelector()
+        self.beside = Beside()
         self.running = True
         self.adapters: dict[str, AgentAdapter] = {}
         self.thinking = session.outside.thinking
@@ -84,7 +84,8 @@ class Server:
             self.selector.register(self.link, selectors.EVENT_READ)
         if self.thinking is not None:
             self.selector.register(self.thinking.mind, selectors.EVENT_READ)
-        self.bank_file.patient = True
+        self.selector.register(self.beside, selectors.EVENT_READ)
+        self.bank_file.patient, self.bank_file.aside = True, self.beside.do
         while self.running and self._watches_link():
             ready = self.selector.select(self._patience())
             for key, _ in ready:
@@ -94,16 +95,25 @@ class Server:
                     self._link_ready()
                 elif self.thinking is not None and key.fileobj is self.thinking.mind:
                     self.session.take_thoughts()
+                elif key.fileobj is self.beside:
+                    self.beside.heard()
                 else:
                     assert isinstance(key.fileobj, socket.socket)
                     self._client_ready(key.fileobj)
             self._drop_slow_clients()
-            busy = PUT_OFF if ready or self.clients else 0.0
-            if self.bank_file.due(time.monotonic() - busy):
-                self.bank_file.tend()
+            self._tend_bank()
             if self.leash is not None and not self.leash.holds():
                 self.running = False
         self._take_the_rest()
+
+    def _tend_bank(self) -> None:
+        """The bank's file is read and written beside the answers; none waits for it."""
+        try:
+            self.bank_file.collect()
+            if self.bank_file.due(time.monotonic()):
+                self.bank_file.tend()
+        except Exception:
+            self.complain(traceback.format_exc())
 
     def _take_the_rest(self) -> None:
         """Take in what was sent before the end, though nobody may wait for the answer."""

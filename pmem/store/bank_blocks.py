@@ -27,7 +27,8 @@ class BankError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """One entry as it was read; `entry` is None if it cannot be used as it stands."""
+    """One entry as it was read; `entry` is None if it cannot be used as it stands: then `raw` is
+    what stands there."""
 
     section: Section
     raw: dict[str, Any]
@@ -100,10 +101,9 @@ def _only(tables: dict[str, Any]) -> Block:
 
 
 def _block(section: Section, raw: dict[str, Any]) -> Block:
-    raw = plain_value(raw)
     remarks: list[str] = []
     try:
-        return Block(section, raw, from_table(section, raw, remarks), tuple(remarks))
+        return Block(section, {}, from_table(section, raw, remarks), tuple(remarks))
     except Unreadable as error:
         return Block(section, raw, None, (f"{error}; the entry stays in the file, unused",))
 
@@ -118,6 +118,8 @@ def _tables(section: str, value: Any) -> list[dict[str, Any]]:
 
 def _parsed(text: str) -> dict[str, Any]:
     try:
-        return tomllib.loads(text)
+        found = plain_value(tomllib.loads(text))
+        assert isinstance(found, dict)
+        return found
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise BankError(str(error) or "nested too deeply") from None

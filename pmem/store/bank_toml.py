@@ -95,7 +95,7 @@ def loads(text: str, remarks: list[str] | None = None, known: Blocks | None = No
             bank.put(replace(block.entry, id=id))
         else:
             bank.put(block.entry)
-    bank.extra.update(plain_value(top))
+    bank.extra.update(top)
     return bank
 
 
@@ -104,8 +104,14 @@ def remember(known: Blocks, rendered: Rendered) -> None:
     for entry, text in rendered.values():
         block = text + "\n"
         if block not in known:
-            raw = plain_value(to_table(entry))
-            known[block] = Block(entry.section, raw, entry, ())
+            known[block] = Block(entry.section, {}, entry, ())
+
+
+def trust_layout(known: Blocks, rendered: Rendered) -> None:
+    """The other way round: what `loads` read is as `dumps` writes it, since pmem wrote it."""
+    for block, read in known.items():
+        if read.entry is not None:
+            rendered[read.entry.id] = read.entry, block.removesuffix("\n")
 
 
 def _read_status(bank: MemoryBank, status: Any) -> None:

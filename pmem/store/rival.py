@@ -17,29 +17,37 @@ NAME = "bank.written"
 
 
 class Behind(NamedTuple):
-    """A version that is not read yet: since when (monotonic), and whose hand may be behind it."""
+    """A version that is not read yet, and when it is to be (monotonic)."""
 
     stamp: files.Stamp
-    since: float
-    hand: str
-
-    def seen_by(self, hand: str) -> Behind:
-        """The same, with whose hand was at work at any time meanwhile; `bank` weighs most."""
-        return self._replace(hand=max(self.hand, hand, key=("", "agent", "bank").index))
+    until: float
 
 
-def tell(state: Path, stamp: files.Stamp) -> None:
-    """A session is about to put this version in place."""
+def stronger(hand: str, other: str) -> str:
+    """Of two hands that may be behind a change the one that weighs more."""
+    return max(hand, other, key=("", "agent", "bank").index)
+
+
+def tell(state: Path, stamp: files.Stamp, before: files.Stamp | None) -> None:
+    """A session is about to put this version in place, of the one `before`.
+
+    That one counts still, if it was a session's: somebody may be looking at it this moment.
+    """
+    lines = _told(state) & {_words(before)} if before is not None else set()
     with contextlib.suppress(OSError):
-        files.write_file(state / NAME, _words(stamp), sync=False)
+        files.write_file(state / NAME, b"".join([*lines, _words(stamp)]), sync=False)
 
 
 def wrote(state: Path, stamp: files.Stamp) -> bool:
     """Whether a session wrote this version."""
+    return _words(stamp) in _told(state)
+
+
+def _told(state: Path) -> set[bytes]:
     try:
-        return files.read_file(state / NAME, limit=200)[0] == _words(stamp)
+        return set(files.read_file(state / NAME, limit=400)[0].splitlines(keepends=True))
     except OSError:
-        return False
+        return set()
 
 
 def _words(stamp: files.Stamp) -> bytes:

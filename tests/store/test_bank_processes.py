@@ -100,7 +100,7 @@ def test_a_writer_killed_at_any_moment_leaves_a_bank_that_loads(project: Project
         assert bank_file.notes == []
         assert bank_file.bank.entries == before
     bank_file.apply([])
-    bank_file._dirty = True
+    bank_file._disk.dirty = True
     assert bank_file.close()
     assert not list(project.dir.glob(".bank.toml.*"))
 
