@@ -16,6 +16,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from pmem.core.step import Step
+from pmem.store.project import find_project
+from pmem.store.session_log import SessionLog
+
 if TYPE_CHECKING:
     from pmem.store.knobs import Knob
 
@@ -214,6 +218,7 @@ def test_the_readme_s_commands_do_what_they_say(home: Path, tmp_path: Path) -> N
     shutil.copy(CHECKOUT / "install.sh", project)
     env = {**os.environ, "HOME": str(home), "PATH": f"{launcher(tmp_path)}:{os.environ['PATH']}"}
     env["EDITOR"] = "true"
+    worked_in(project, env)
     for command in readme_commands():
         if command.startswith(("./install.sh", "git clone", "cd ")) or interactive(command):
             continue
@@ -227,6 +232,15 @@ def test_the_readme_s_commands_do_what_they_say(home: Path, tmp_path: Path) -> N
             timeout=120,
         )
         assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
+
+
+def worked_in(project: Path, env: dict[str, str]) -> None:
+    """An agent was here before: a session can be reported on."""
+    log = SessionLog(
+        find_project(project, env).state, "20261130-114207-claude", {"agent": "claude"}
+    )
+    log.step(Step(1, "command", "make test", "", exit_code=0))
+    log.close()
 
 
 def interactive(command: str) -> bool:

@@ -18,7 +18,8 @@ from pmem.cli.playing import model_options, player
     epilog="""\b
 Examples:
   pmem eval agreement --dataset DIR
-  pmem eval agreement --dataset DIR --arm selective --model command:./me.sh --prompts-to calls
+  pmem eval agreement --dataset DIR --arm selective \\
+      --model command:./me.sh --prompts-to calls
 
 Beside labels/labels.jsonl the dataset holds labels/paper_decisions.jsonl (the paper's own memory
 agent), labels/played_decisions.jsonl (memory played by hand), or both. Reminders count before the

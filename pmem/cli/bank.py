@@ -89,8 +89,8 @@ def show(environment: Environment, id: str, as_json: bool, directory: str | None
             show_entry(environment, entry)
 
 
-@bank.command()
-@click.argument("words", nargs=-1, required=True)
+@bank.command(short_help="Show the entries that hold all WORDS.")
+@click.argument("words", metavar="WORDS…", nargs=-1, required=True)
 @json_option
 @directory_option
 @click.pass_obj

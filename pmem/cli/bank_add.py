@@ -57,7 +57,7 @@ def watch_options(command: F) -> F:
     epilog="""\b
 Examples:
   pmem bank add "Never force-push." --command "git push *--force*"
-  pmem bank add "Run the linter first." --command "git commit*" --unless-ran "*lint*"
+  pmem bank add "Lint first." --command "git commit*" --unless-ran "*lint*"
   pmem bank add "Generated; edit the .proto instead." --writes "api/*_pb2.py"
   pmem bank add "The staging database is read-only." --tag staging
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Examples:
   pmem bank check
   pmem bank check --prune    forget what is stale
-  pmem bank check --secrets  keys and passwords that stand in the bank or in session logs
+  pmem bank check --secrets  keys and passwords in the bank or in session logs
 
 Stale is an entry whose cited file has changed or is gone, and one that a later success
 contradicts. It is cited in no reminder as long as it is stale. Ends 1 if something is broken,

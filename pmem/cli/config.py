@@ -28,7 +28,7 @@ Examples:
   pmem config interval 10        for this project, in .pmem/pmem.toml
   pmem config --user quiet true  for all your projects
   pmem config --unset interval
-  pmem config consent yes        let the model that is set be asked in this project
+  pmem config consent yes        let the model be asked in this project
 
 What is said last wins: default, the user's config.toml, the project's pmem.toml, PMEM_* in the
 environment (PMEM_INTERVAL=10), an option of run or shell."""

@@ -25,7 +25,10 @@ BEFORE = 3
 SHOWN = 160
 
 
-@click.group(short_help="Measure a memory agent on recorded runs and benchmarks.")
+@click.group(
+    short_help="Measure a memory agent on recorded runs and benchmarks.",
+    subcommand_metavar="COMMAND [ARGS]…",
+)
 def eval() -> None:
     """Measure a memory agent on recorded runs, and compare runs of benchmarks."""
 
@@ -38,13 +41,13 @@ for one in (agreement, table, paper, tau2, tb2):
     short_help="Replay a labelled dataset and score what would have been said.",
     epilog="""\b
 Examples:
-  pmem eval replay --dataset DIR                  the rules, beside simple policies
+  pmem eval replay --dataset DIR                the rules, and simple policies
   pmem eval replay --dataset DIR --delivery claude
-                                                  counted where Claude Code can hear it
-  pmem eval replay --dataset DIR --show misses    the steps around each label that was missed
-  pmem eval replay --dataset DIR --json           {ARM: {"recall": …, "precision": …}}
-  pmem eval replay --dataset DIR --arm selective --arm always --model command:./me.sh
-                                                  a model plays, arm by arm
+                                                where Claude Code can hear it
+  pmem eval replay --dataset DIR --show misses  the steps around missed labels
+  pmem eval replay --dataset DIR --json         {ARM: {"recall": …, …}, …}
+  pmem eval replay --dataset DIR --arm bank --model command:./me.sh
+                                                a model plays
 
 A dataset is a folder with manifest.jsonl, steps/ID.jsonl and labels/labels.jsonl. Nothing of it
 is changed, and nothing is written but with --prompts-to: DIR/ARM/ID then holds the prompts and

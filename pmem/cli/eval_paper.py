@@ -10,7 +10,7 @@ import click
 
 from pmem.cli.environment import Environment
 from pmem.cli.exits import Exit, Trouble
-from pmem.cli.options import ARMS, json_option
+from pmem.cli.options import json_option
 
 if TYPE_CHECKING:
     from pmem.evaluation.forecast import Forecast
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     epilog="""\b
 Examples:
   pmem eval paper                        all rows
-  pmem eval paper tau2-sonnet-selective  the settings of one, and what it would cost
+  pmem eval paper tau2-sonnet-selective  one, and what it would cost
   pmem eval paper tau2-sonnet-selective --like results/trial
 
 Nothing is run and nothing is sent. The price is reckoned from assumed sizes, or with --like from
@@ -66,15 +66,12 @@ def paper(environment: Environment, row: str | None, like: Path | None, as_json:
         return
     _settings(environment, found)
     tell(environment, cost, user=found.benchmark == "tau2")
-    if found.benchmark == "tau2" and found.arm in ARMS:
-        environment.write(f"\nrun it with:\n{_command(found)}")
-    else:
-        environment.write("\npmem cannot run this row yet")
+    environment.write(f"\nrun it with:\n{_command(found)}")
 
 
 def _command(row: Row) -> str:
-    """The command that runs a row of tau2-bench."""
-    words = ["pmem eval tau2", f"--arm {row.arm}", "--pure" if row.pure else ""]
+    """The command that runs a row."""
+    words = [f"pmem eval {row.benchmark}", f"--arm {row.arm}", "--pure" if row.pure else ""]
     words += [f"--action-model {row.action_model}"]
     if row.memory_model:
         words += [

@@ -34,7 +34,7 @@ OPENAI_API_KEY, …); a model may also have litellm's own name. Every finished t
 once: --resume goes on, whatever ended the run. A trial that broke (no network, a busy provider) is
 told, not written, and run again. What is sent is the benchmark's, nothing of your projects.""",
 )
-@trial_options(200, "Steps")
+@trial_options(200, "Steps of a trial")
 @click.option(
     "--user-model",
     default="openai:gpt-4.1",

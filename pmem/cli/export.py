@@ -16,7 +16,7 @@ FORMATS = ("atif", "asciicast", "markdown")
     short_help="Write a session as ATIF, asciicast or Markdown.",
     epilog="""\b
 Examples:
-  pmem export --format atif -o run.json          for Harbor and what reads its trajectories
+  pmem export --format atif -o run.json     for Harbor, and what reads ATIF
   pmem export --format asciicast | asciinema play -
   pmem export 20261130-114207 --format markdown -o session.md
 

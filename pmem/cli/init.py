@@ -26,8 +26,8 @@ In ~/.bashrc, ~/.zshrc or ~/.config/fish/config.fish:
 
 \b
 Then, in any terminal:
-  pmem on        go on in a recorded shell, here and with what is defined here
-  pmem off       and back
+  pmem on   go on in a recorded shell, here and with what is defined here
+  pmem off  and back
 
 pmem writes into no rc file. Completion of pmem's own commands comes along.""",
 )
@@ -44,8 +44,9 @@ def init(environment: Environment, shell: str) -> None:
 @click.command(
     short_help="Go on in a recorded shell (needs the line of pmem init).",
     context_settings={"ignore_unknown_options": True},
+    options_metavar="",
 )
-@click.argument("options", nargs=-1, type=click.UNPROCESSED)
+@click.argument("options", metavar="[OPTIONS]", nargs=-1, type=click.UNPROCESSED)
 @click.pass_obj
 def on(environment: Environment, options: tuple[str, ...]) -> None:
     """Record this terminal from now on: its shell goes on under memory, where it is.

@@ -27,15 +27,16 @@ PAUSE = 0.25
     short_help="Show what a session did and what was decided.",
     epilog="""\b
 Examples:
-  pmem log                       the newest session's steps, and what was said between them
-  pmem log 20261130-114207       another one, by (the beginning of) its id; pmem status has them
-  pmem log --decisions           every decision, the silent ones too, and why
-  pmem log --call 3              the raw prompt and answer behind a model's decision
-  pmem log -f                    as it happens, in another terminal
-  pmem log -f --reminders        only what is said, as banners
-  pmem log --json | tail -n 1    one step a line
+  pmem log                     the newest session: what was done, and said
+  pmem log 20261130-114207     another one, by (the beginning of) its id
+  pmem log --decisions         every decision, the silent ones too, and why
+  pmem log --call 3            a model's raw prompt and answer
+  pmem log -f                  as it happens, in another terminal
+  pmem log -f --reminders      only what is said, as banners
+  pmem log --json | tail -n 1  one step a line
 
-With --json a step is the neutral line that replay reads; with --decisions it is one decision.""",
+pmem status has the ids. With --json a step is the neutral line that replay reads; with --decisions
+it is one decision.""",
 )
 @click.argument("session", required=False, shell_complete=complete_session)
 @click.option("--decisions", is_flag=True, help="What was decided instead of what was done.")

@@ -100,11 +100,11 @@ class Commands(click.Group):
     subcommand_metavar="COMMAND [ARGS]…",
     epilog="""\b
 Examples:
-  pmem                        start the agent found on this machine, or the shell
-  pmem claude -p "fix it"     Claude Code under memory, with its own arguments
-  pmem run -- make test       any other program
-  pmem shell                  your own shell under memory
-  pmem bank list              what is remembered here
+  pmem                     start the agent found on this machine, or the shell
+  pmem claude -p "fix it"  Claude Code under memory, with its own arguments
+  pmem run -- make test    any other program
+  pmem shell               your own shell under memory
+  pmem bank list           what is remembered here
 
 The name of a known agent is a command: `pmem claude ARGS…` equals `pmem run claude ARGS…`.
 

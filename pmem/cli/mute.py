@@ -26,7 +26,7 @@ LOOKED_AT = 20
     epilog="""\b
 Examples:
   pmem mute                 the session that runs here says nothing more
-  pmem mute npm-test        no reminder cites this entry any more, now and later
+  pmem mute npm-test        no reminder cites this entry, now and later
   pmem mute npm-test --off  it may be cited again
 
 Steps are recorded as ever, and the bank goes on. To end one reminder for good: pmem wrong.""",

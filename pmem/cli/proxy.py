@@ -26,6 +26,7 @@ KNOBS = (
 
 
 @click.command(
+    short_help="Reach a program, or serve any, by its model's traffic.",
     context_settings={"allow_interspersed_args": False},
     options_metavar="[OPTIONS] [--]",
     epilog="""\b

@@ -27,11 +27,11 @@ SHOWN = 120
     epilog="""\b
 Examples:
   pmem replay ~/.claude/projects/-home-me-app/SESSION.jsonl
-  pmem replay run.traj.json --delivery claude   as Claude Code could have heard it
-  pmem replay steps.jsonl --step 40             the state after step 40
-  pmem replay --here                            this directory's own past runs
+  pmem replay run.json --delivery claude  as Claude Code could have heard it
+  pmem replay steps.jsonl --step 40       the state after step 40
+  pmem replay --here                      this directory's own past runs
   pmem replay run.jsonl --model command:./me.sh --prompts-to calls
-                                                a program of yours plays the memory agent
+                                          a program of yours plays memory
 
 Reads pmem's own steps.jsonl, ATIF, Claude Code, Codex and Gemini CLI transcripts, mini-swe-agent
 trajectories and aider's chat history. Nothing is sent anywhere but to the model you name, and

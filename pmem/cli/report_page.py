@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     short_help="Write a page on a session, or on all.",
     epilog="""\b
 Examples:
-  pmem report -o report.html            the newest session here
-  pmem report 20261130-114207 -o r.html
-  pmem report --all -o all.html         all sessions of this project, with what they add up to
-  pmem report --all --json              the figures alone
+  pmem report -o report.html             the newest session here
+  pmem report 20261130-114207 -o r.html  another one
+  pmem report --all -o all.html          all of this project, added up
+  pmem report --all --json               the figures alone
 
 The page is one file that loads nothing from anywhere; it suits a light and a dark screen, and
 paper. Whether a reminder helped is a guess from the steps that followed, and is told as one.""",

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     short_help="Browse sessions, decisions and the bank.",
     epilog="""\b
 Examples:
-  pmem review                      the newest session here
-  pmem review 20261130-114207      another one, by (the beginning of) its id, or a path
-  pmem review --step 41            why did it say that, at step 41?
+  pmem review                  the newest session here
+  pmem review 20261130-114207  another one, by (the beginning of) its id
+  pmem review --step 41        why did it say that, at step 41?
 
 Keys are those of less and vim, with arrows and the mouse; ? shows them all. It may stay open
 while a session runs: what is new appears, and what you change is there for the next step.""",

@@ -24,10 +24,11 @@ if TYPE_CHECKING:
     short_help="Recorded decisions of a model as a data set for fine-tuning.",
     epilog="""\b
 Examples:
-  pmem train export -o data                       this project's sessions
-  pmem train export 20261130-114207 calls -o data a session, and replays kept by --prompts-to
-  pmem train export calls --dataset DIR -o data   replays of labelled runs, where the labels agree
-  pmem train export calls --all -o data           everything that can be read
+  pmem train export -o data                      this project's sessions
+  pmem train export 20261130-114207 -o data      one of them
+  pmem train export calls -o data                replays kept by --prompts-to
+  pmem train export calls --dataset DIR -o data  where labels agree with them
+  pmem train export calls --all -o data          everything that can be read
 
 DIR then holds train.jsonl, validation.jsonl and README.md, a card that says what is in them.
 Secrets are taken out, and nothing is sent anywhere. Stopped with Ctrl-C, the same command goes

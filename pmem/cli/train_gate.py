@@ -22,9 +22,10 @@ NAMES = {"calls": "model calls", "model": "model reminders", "rules": "rule remi
     short_help="Learn from your sessions when to be quiet.",
     epilog="""\b
 Examples:
-  pmem train gate -o gate.json                    from this project's sessions
-  pmem train gate -o gate.json --dataset DIR      from labelled recordings
-  pmem config gate "$PWD/gate.json"               use it here; pmem config gate "" ends that
+  pmem train gate -o gate.json                from this project's sessions
+  pmem train gate -o gate.json --dataset DIR  from labelled recordings
+  pmem config gate "$PWD/gate.json"           use it here
+  pmem config gate ""                         and no longer
 
 Needs the extra gate (scikit-learn): ./install.sh --with gate. Using the file needs nothing.""",
 )

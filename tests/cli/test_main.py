@@ -7,15 +7,18 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 
 from pmem import __version__
 from pmem.cli.main import COMMANDS
+from pmem.cli.main import pmem as commands
 from pmem.store.project import find_project
+from pmem.terminal.cells import width
 
 Call = Callable[..., Any]
 
@@ -32,6 +35,29 @@ def test_every_command_has_help_of_its_own(pmem: Call) -> None:
         said = pmem(name, "--help")
         assert (said.code, said.err) == (0, "")
         assert said.out.startswith(f"Usage: pmem {name}")
+
+
+def all_commands(command: click.Command, *path: str) -> Iterator[tuple[str, ...]]:
+    """The words that lead to each command."""
+    yield path
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for name in command.list_commands(context):
+            inner = command.get_command(context, name)
+            assert inner is not None
+            yield from all_commands(inner, *path, name)
+
+
+def test_a_narrow_terminal_shows_all_help_unbroken(
+    pmem: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    paths = list(all_commands(commands))
+    assert len(paths) > 40
+    for path in paths:
+        for line in pmem(*path, "--help").out.splitlines():
+            assert width(line) <= 80, (path, line)
+            assert not line.endswith("..."), (path, line)
 
 
 def test_the_version_is_told(pmem: Call) -> None:
