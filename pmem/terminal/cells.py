@@ -64,7 +64,7 @@ def fit(text: str, cells: int) -> str:
 def wrap(text: str, cells: int) -> list[str]:
     """The text in lines of at most `cells` (at least 2), broken at spaces where there are any.
 
-    Line breaks in the text are kept.
+    Line breaks in the text are kept, and blanks but where a line is broken: code stays code.
     """
     cells = max(cells, 2)
     lines: list[str] = []
@@ -78,7 +78,7 @@ def _wrap_paragraph(text: str, cells: int) -> list[str]:
     line = ""
     for token in _tokens(text):
         if token.isspace():
-            line += " " if line else ""
+            line += token if width(line + token) < cells else " " if line else ""
             continue
         if width(line + token) <= cells:
             line += token

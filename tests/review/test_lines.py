@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from prompt_toolkit.utils import get_cwidth
 
-from pmem.review.lines import fitted, flat, plain, width
+from pmem.review.lines import fitted, flat, plain, width, wrapped
 
 FAMILY = "👩\u200d👩\u200d👧"
 
@@ -41,3 +41,11 @@ def test_no_character_has_another_width_where_it_stands(text: str) -> None:
 )
 def test_what_is_shown_of_it(given_text: str, shown: str) -> None:
     assert flat(given_text) == shown
+
+
+def test_what_a_step_printed_keeps_its_blanks() -> None:
+    printed = "name      size\n    raise KeyError(key)"
+    assert ["".join(text for _, text in line) for line in wrapped(printed, 40)] == [
+        "name      size",
+        "    raise KeyError(key)",
+    ]

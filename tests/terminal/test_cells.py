@@ -38,6 +38,13 @@ def test_line_breaks_stay_and_blank_text_is_one_line() -> None:
     assert wrap("", 20) == [""]
 
 
+def test_code_keeps_its_blanks_where_no_line_is_broken() -> None:
+    code = "if x:\n    y  = 1\n\tz()"
+    assert "\n".join(wrap(code, 40)) == code
+    assert wrap("      a long   line of it", 12) == ["      a long", "line of it"]
+    assert wrap(" " * 30 + "word", 8) == ["word"]
+
+
 @given(printable, st.integers(2, 40))
 def test_no_line_is_wider_than_asked_and_no_character_is_lost(text: str, cells: int) -> None:
     lines = wrap(text, cells)
