@@ -15,7 +15,8 @@ link to it, ~/.local/bin/pmem. It needs Python 3.11 or newer with venv.
   --python PATH   use this Python instead of the newest one found
   --with EXTRA    with what a part of pmem needs besides: proxy (aider, Cline, any program that
                   has a base URL), openai (a model of that kind), gate (scikit-learn, to learn
-                  a gate), train (that and TRL with torch: gigabytes). Upgrades keep it
+                  a gate), train (that and TRL with torch: gigabytes), harbor, tau2 and mem0
+                  (benchmarks: pmem eval). Upgrades keep it
   --yes           with --uninstall: remove settings and recorded sessions too, do not ask
   --keep          with --uninstall: keep settings and recorded sessions, do not ask
                   (with neither, and no terminal to ask on, they are removed)
@@ -198,6 +199,7 @@ Make it writable, or choose another place:  XDG_DATA_HOME=/some/where ./install.
     set_link || die "could not make the link $link."
     installed=yes
     say "Installed: $version  ($link)"
+    case ,$extras, in *,harbor,*) harbor_advice ;; esac
     path_advice
 }
 
@@ -205,6 +207,12 @@ Make it writable, or choose another place:  XDG_DATA_HOME=/some/where ./install.
 all_extras() {
     printf '%s\n' "$(kept_extras)" "$asked_extras" | tr , '\n' | sed '/^$/d' | sort -u |
         paste -s -d , -
+}
+
+harbor_advice() {
+    "$venv/bin/python" -I -c 'import sys; sys.exit(sys.version_info < (3, 12))' && return
+    say "Harbor needs Python 3.12 or newer, and pmem has an older one: Harbor is not installed."
+    say "With a newer one:  ./install.sh --python PATH --with harbor"
 }
 
 kept_extras() { [ ! -f "$venv/pmem-extras" ] || cat "$venv/pmem-extras"; }
@@ -367,6 +375,7 @@ run_tests() {
             die "pip could not set up .venv (see above)."
         printf '%s\n' "$wanted" >.venv/pmem-dev
     fi
+    install_newer_python
     result=0
     check ruff check .
     check ruff format --check .
@@ -419,6 +428,19 @@ install_browser() {
     say "chromium is not installed: the test of the report in a browser is skipped."
 }
 
+# Harbor's: pmem itself is tested with what .venv has.
+install_newer_python() {
+    for newer in python3.14 python3.13 python3.12 "${HOME:-}"/.pyenv/versions/3.1[2-9]*/bin/python3
+    do
+        has "$newer" && "$newer" -I -c 'import ensurepip' 2>/dev/null && return 0
+    done
+    for package in python3.13-venv python3.12-venv; do
+        as_root_with_apt && apt-cache show "$package" >/dev/null 2>&1 &&
+            apt_install "$package" && return 0
+    done
+    say "No Python 3.12 or newer is installed: the tests with Harbor are skipped."
+}
+
 install_venv() {
     as_root_with_apt && apt_install "python$without_venv-venv"
 }
@@ -434,7 +456,7 @@ apt_install() {
 
 mode=install
 asked_python='' asked_extras=''
-extras_there='proxy, openai, gate and train'
+extras_there='proxy, openai, gate, train, harbor, tau2 and mem0'
 settings=ask
 while [ $# -gt 0 ]; do
     case $1 in
@@ -449,7 +471,8 @@ while [ $# -gt 0 ]; do
             [ $# -gt 1 ] || misused "--with needs the name of an extra: $extras_there."
             shift
             case $1 in
-                proxy | openai | gate | train) asked_extras=$asked_extras,$1 ;;
+                proxy | openai | gate | train | harbor | tau2 | mem0)
+                    asked_extras=$asked_extras,$1 ;;
                 *) misused "there is no extra '$1'; there are $extras_there." ;;
             esac ;;
         --) shift; break ;;

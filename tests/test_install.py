@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -150,6 +151,13 @@ def test_an_extra_stays_over_upgrades(sandbox: Path, home: Path) -> None:
     assert "Installing" not in install(script, "--with", "proxy", "--run", env=env).stderr
     for words in (("--with",), ("--with", "all"), ("--uninstall", "--with", "proxy")):
         assert install(script, *words, env=env).returncode == 2
+
+
+def test_harbor_is_said_to_need_a_newer_python(sandbox: Path, home: Path) -> None:
+    words = ("--python", sys.executable, "--with", "harbor")
+    done = install(sandbox / "src" / "install.sh", *words, env=environment(home))
+    assert done.returncode == 0, done.stderr
+    assert ("Harbor needs Python 3.12" in done.stderr) is (sys.version_info < (3, 12))
 
 
 def test_arguments_after_run_reach_pmem_unchanged(sandbox: Path, home: Path) -> None:
