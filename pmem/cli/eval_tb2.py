@@ -31,8 +31,10 @@ OURS = {
     short_help="Run Terminal-Bench 2.0 on Harbor with memory.",
     epilog="""\b
 Examples:
-  pmem eval tb2 --arm off --action-model anthropic:claude-sonnet-4-5 --to results/off --dry-run
-  pmem eval tb2 --arm selective --pure --interval 1 --action-model anthropic:claude-sonnet-4-5
+  pmem eval tb2 --arm off --action-model anthropic:claude-sonnet-4-5 \\
+      --to results/off --dry-run
+  pmem eval tb2 --arm selective --pure --interval 1 \\
+      --action-model anthropic:claude-sonnet-4-5 \\
       --memory-model anthropic:claude-opus-4-6 --to results/pure -n 8
   pmem eval tb2 … --env daytona -n 32 -- --override-cpus 2
   pmem eval tb2 … --agent mini-swe-agent --reach 172.17.0.1
@@ -87,7 +89,7 @@ that broke is run again then. What is sent is the benchmark's, nothing of your p
     metavar="NAME",
     help="Where Harbor runs them: docker (its own choice), daytona, modal, e2b, …",
 )
-@click.argument("harbor", nargs=-1, metavar="[-- HARBOR-ARGS…]")
+@click.argument("harbor", nargs=-1, metavar="[HARBOR-ARGS…]")
 @click.pass_context
 def tb2(
     ctx: click.Context,

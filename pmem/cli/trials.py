@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def trial_options(turns: int, turn: str) -> Callable[[F], F]:
-    """The options of a run: `turns` of a trial at most by default, `turn` what is counted."""
+def trial_options(turns: int, counted: str) -> Callable[[F], F]:
+    """The options of a run: `turns` at most by default, `counted` says of what."""
     options = (
         click.option(
             "--arm", type=click.Choice(TRIAL_ARMS), required=True, help="How memory runs."
@@ -70,7 +70,7 @@ def trial_options(turns: int, turn: str) -> Callable[[F], F]:
             default=turns,
             show_default=True,
             metavar="N",
-            help=f"{turn} of a trial at most.",
+            help=f"{counted} at most.",
         ),
         click.option(
             "--to",
