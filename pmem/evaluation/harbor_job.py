@@ -26,6 +26,7 @@ DATASET = "terminal-bench@2.0"
 TASKS = 89
 #: So many broken trials on end, and the run stops.
 IN_A_ROW = 3
+_INTERRUPTED = 130
 AGENTS = "pmem.evaluation.harbor_agents"
 #: To be set before Harbor is imported: no word to its makers, no price list from the network.
 SWITCHES = {"HARBOR_TELEMETRY": "off", "LITELLM_LOCAL_MODEL_COST_MAP": "True"}
@@ -168,19 +169,21 @@ def run(results: Results, told: dict[str, Any], given: Sequence[str]) -> None:
     config.write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
     words = ["run", "--config", os.fspath(config), "--plugin", f"{__name__}:Lines"]
     words += ["--plugin-kwarg", f"folder={json.dumps(os.fspath(results.folder))}", *given]
+    code: Any = 0
     try:
         code = app(words, standalone_mode=False)
-        if isinstance(code, int) and code:
-            raise Stopped(f"Harbor ended with {code}")
     except SystemExit as end:
-        if end.code:
-            raise Stopped(f"Harbor ended with {end.code}") from None
+        code = end.code
     except (click.Abort, asyncio.CancelledError):
         raise KeyboardInterrupt from None
     except BaseExceptionGroup as errors:
         raise Stopped(str(_first(errors))) from errors
     except Exception as error:
         raise Stopped(f"Harbor: {error}") from error
+    if code == _INTERRUPTED:
+        raise KeyboardInterrupt
+    if isinstance(code, int | str) and code:
+        raise Stopped(f"Harbor ended with {code}")
 
 
 def _first(errors: BaseExceptionGroup[Any]) -> BaseException:

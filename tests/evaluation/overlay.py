@@ -28,6 +28,7 @@ class Overlay(BaseEnvironment):
     def __init__(self, *args: Any, shown: str = "", image: str = "", **kwargs: Any) -> None:
         self._shown = [path for path in shown.split(",") if path]
         self._image = image
+        self._inside = "none"  # the first process inside, by its number out here
         super().__init__(*args, **kwargs)
 
     @staticmethod
