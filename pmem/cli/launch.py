@@ -13,6 +13,7 @@ from pmem.cli.options import StartOptions
 from pmem.cli.program import become, find_program
 from pmem.cli.project import project_of, settings_of
 from pmem.cli.start import Line, Program, start
+from pmem.terminal.shell_files import SHELLS
 
 #: Set where only a name was typed in a shell: another program may have it too.
 TYPED = "PMEM_TYPED"
@@ -112,7 +113,10 @@ def located(environment: Environment, command: Sequence[str], agent: str) -> Seq
 def unknown_program(command: Sequence[str]) -> Program:
     """Any program: its command line stays as it is."""
     name = os.path.basename(command[0])  # noqa: PTH119
-    line = Line(command, remark=f"{name} tells pmem nothing, it runs as it is")
+    remark = f"{name} tells pmem nothing, it runs as it is"
+    if len(command) == 1 and name in SHELLS:
+        remark = f"{name} runs as it is; pmem shell --shell {name} records what is entered"
+    line = Line(command, remark=remark)
     return Program(command, name, lambda run_dir, nonce: line, tells=False)
 
 

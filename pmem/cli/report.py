@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -84,7 +85,7 @@ class Report:
         )
 
     def _line(self, parts: Sequence[str]) -> None:
-        text = "pmem: " + " · ".join(parts)
+        text = "\n".join(fitted(parts, self.environment.columns))
         if self.environment.colour(self.environment.stderr):
             text = f"\x1b[2m{text}\x1b[0m"
         self.environment.write_words(text)
@@ -95,6 +96,24 @@ class Report:
             note = told.pop("note", "") if told is not None else ""
             if note:
                 self.environment.say(str(note))
+
+
+def fitted(parts: Sequence[str], columns: int) -> list[str]:
+    """`pmem: PART · PART`, in more than one line only where a terminal would cut it in a word."""
+    lines = [f"pmem: {parts[0]}"]
+    for part in parts[1:]:
+        if len(lines[-1]) + len(part) + 3 <= columns:
+            lines[-1] += f" · {part}"
+        else:
+            lines += textwrap.wrap(
+                part,
+                max(columns, 20),
+                initial_indent=" " * 6,
+                subsequent_indent=" " * 6,
+                break_long_words=False,
+                break_on_hyphens=False,
+            )
+    return lines
 
 
 def known_entries(project: Project) -> int | None:

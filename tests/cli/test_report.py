@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pmem.cli.report import COPY, known_entries
+from pmem.cli.report import COPY, fitted, known_entries
 from pmem.core.bank import RecordAttempt, SaveKnowledge
 from pmem.store import bank_rescue
 from pmem.store.bank_file import BankFile
@@ -46,3 +46,14 @@ def test_of_a_bank_that_is_no_file_nothing_is_known(kept: Project) -> None:
     kept.bank.unlink()
     kept.bank.mkdir()
     assert known_entries(kept) is None
+
+
+def test_a_line_is_broken_between_its_parts_and_only_where_it_must() -> None:
+    parts = ["rules", "12 entries", ".pmem/bank.toml", "sh runs as it is"]
+    assert fitted(parts, 80) == ["pmem: rules · 12 entries · .pmem/bank.toml · sh runs as it is"]
+    assert fitted(parts, 50) == [
+        "pmem: rules · 12 entries · .pmem/bank.toml",
+        "      sh runs as it is",
+    ]
+    assert fitted(parts, 20)[-2:] == ["      sh runs as it", "      is"]
+    assert all(" ".join(parts).split()[-1] in "".join(fitted(parts, n)) for n in range(1, 90))

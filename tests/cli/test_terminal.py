@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import stat
 import sys
 import time
@@ -42,6 +43,18 @@ def test_a_run_is_told_at_its_start_and_at_its_end(project: Path) -> None:
     assert middle == "working"
     assert last == ("pmem: 0 steps · 0 reminders · 0 new entries · .pmem/bank.toml · pmem review")
     assert code == 7
+
+
+@pytest.mark.parametrize("name", ["bash", "zsh", "fish"])
+def test_a_shell_that_is_run_as_it_is_is_told_how_it_is_recorded(name: str, project: Path) -> None:
+    if shutil.which(name) is None:
+        pytest.skip(f"{name} is not installed")
+    told = f"{name} runs as it is; pmem shell --shell {name} records what is entered"
+    child = spawn(["run", name], project)
+    child.expect_exact(told)
+    child.sendline("exit")
+    assert told not in finished(spawn(["run", name, "-c", "exit"], project))[0]
+    assert finished(child)[1] == 0
 
 
 def test_a_program_that_ends_before_memory_is_ready_is_no_trouble(
