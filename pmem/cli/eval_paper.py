@@ -70,17 +70,16 @@ def paper(environment: Environment, row: str | None, like: Path | None, as_json:
 
 
 def _command(row: Row) -> str:
-    """The command that runs a row."""
-    words = [f"pmem eval {row.benchmark}", f"--arm {row.arm}", "--pure" if row.pure else ""]
-    words += [f"--action-model {row.action_model}"]
+    """The command that runs a row, as it is typed into a shell, on several lines."""
+    lines = [f"pmem eval {row.benchmark} --arm {row.arm}{' --pure' if row.pure else ''}"]
+    lines += [f"--action-model {row.action_model} --action-temperature {row.action_temperature}"]
     if row.memory_model:
-        words += [
-            f"--memory-model {row.memory_model}",
+        temperature = f"--memory-temperature {row.memory_temperature}"
+        lines += [
+            f"--memory-model {row.memory_model} {temperature}",
             f"--interval {row.interval} --window {row.window}",
-            f"--memory-temperature {row.memory_temperature}",
         ]
-    words += [f"--action-temperature {row.action_temperature}", f"--turns {row.turns}"]
-    return " ".join(word for word in [*words, f"--to {row.name}"] if word)
+    return " \\\n  ".join([*lines, f"--turns {row.turns} --to {row.name}"])
 
 
 def _cost(environment: Environment, row: Row, like: Path | None) -> Forecast:
@@ -127,16 +126,25 @@ def _settings(environment: Environment, row: Row) -> None:
         "memory model": f"{row.memory_model}, temperature {row.memory_temperature}"
         if row.memory_model
         else "none",
-        "memory looks": f"after every step, at the last {row.window}"
-        if row.memory_model
-        else "never",
+        "memory looks": _looks(row),
         "turns": str(row.turns),
         "the paper's pass@1": f"{row.weighted:.1f} by task"
         + (f", {row.macro:.1f} macro" if len(row.passed) > 1 else ""),
     }
+    if row.averages_again is not None:
+        by_task, macro = row.averages_again
+        told["in its ablations"] = f"{by_task:.1f} by task, {macro:.1f} macro"
     for name, value in told.items():
         table.add_row(text(name), text(value))
     show(environment, table)
+
+
+def _looks(row: Row) -> str:
+    if not row.memory_model:
+        return "never"
+    if row.arm == "mem0":
+        return "after every step; up to 10 memories are found before each call"
+    return f"after every step, at the last {row.window}"
 
 
 def tell(environment: Environment, cost: Forecast, *, user: bool) -> None:

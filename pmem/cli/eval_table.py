@@ -72,12 +72,11 @@ def table(
 def _tables(environment: Environment, rows: Sequence[Figures]) -> None:
     from pmem.cli.tables import grid, show, text
     from pmem.evaluation.paper import title
+    from pmem.evaluation.table import together
 
-    for benchmark, model in dict.fromkeys(
-        (row.results.config.benchmark, row.results.config.action_model) for row in rows
-    ):
-        mine = [r for r in rows if _of(r) == (benchmark, model)]
-        show(environment, text(f"{title(benchmark)}, {model}", "bold"))
+    for mine in together(rows):
+        config = mine[0].results.config
+        show(environment, text(f"{title(config.benchmark)}, {config.action_model}", "bold"))
         columns = ("", "trials", "pass@1", "95 %", "paper", "gain", "p", "silence", "$/solved")
         whole = grid(columns, right=columns[1:])
         for row in mine:
@@ -136,10 +135,6 @@ def _remarks(environment: Environment, row: Figures) -> None:
         show(environment, text(f"{row.name}: {done} of {wanted} trials are finished", "yellow"))
     if row.broken:
         show(environment, text(f"{row.name}: {row.broken} broke, counted as not solved", "yellow"))
-
-
-def _of(row: Figures) -> tuple[str, str]:
-    return row.results.config.benchmark, row.results.config.action_model
 
 
 def _beside(ours: float, paper: float | None) -> str:

@@ -11,7 +11,7 @@ from pmem.models.prices import Prices
 from pmem.models.protocol import Usage
 
 #: Calls of the model at one look, by arm: both phases, or the one that the arm has.
-_PHASES = {"off": 0, "rules": 0, "bank": 1, "advisor": 1}
+_PHASES = {"off": 0, "rules": 0, "bank": 1, "advisor": 1, "mem0": 1}
 
 
 @dataclass(frozen=True)
@@ -40,18 +40,20 @@ class Forecast:
 def forecast(config: Config, prices: Prices, like: Results | None = None) -> Forecast:
     """What the trials of a configuration would take; nothing is taken to come from a cache.
 
-    `like` is a results folder whose averages are used. A simulated user is not counted.
+    `like` is a results folder whose averages are used; how often memory looks is taken from it too
+    where it is of the same arm. A simulated user and an embedder are not counted.
     """
     each = _measured(like) if like is not None and like.trials else assumed(config.benchmark)
     trials = config.trials
     calls = trials * each.steps
-    phases = _PHASES.get(config.arm, 2)
-    # Our own arms look about every other step: at the interval, and when something happened.
-    looks = calls if config.pure or config.interval == 1 else calls / 2
     action = Usage(round(calls * each.action_input), round(calls * each.action_output))
-    memory = Usage(
-        round(looks * phases * each.memory_input), round(looks * phases * each.memory_output)
-    )
+    if like is not None and like.trials and _same_memory(config, like.config):
+        asked = trials * fmean(t.memory.calls for t in like.trials)
+    else:
+        # Our own arms look about every other step: at the interval, and when something happened.
+        looks = calls if config.pure or config.interval == 1 else calls / 2
+        asked = looks * _PHASES.get(config.arm, 2)
+    memory = Usage(round(asked * each.memory_input), round(asked * each.memory_output))
     return Forecast(
         trials,
         each,
@@ -61,6 +63,10 @@ def forecast(config: Config, prices: Prices, like: Results | None = None) -> For
         prices.money(config.memory_model, memory) if memory.tokens else 0.0,
         like is not None and bool(like.trials),
     )
+
+
+def _same_memory(one: Config, other: Config) -> bool:
+    return (one.arm, one.pure, one.interval) == (other.arm, other.pure, other.interval)
 
 
 def _measured(like: Results) -> Assumed:

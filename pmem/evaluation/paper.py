@@ -14,7 +14,10 @@ from pmem.evaluation.results import Config
 
 @dataclass(frozen=True)
 class Row:
-    """A row of the paper's tables. `passed` is pass@1 in percent by domain; `tasks` counts."""
+    """A row of the paper's tables. `passed` is pass@1 in percent by domain; `tasks` counts.
+
+    `again` is what the table of ablations has for the same row, where it has other figures.
+    """
 
     name: str
     table: str
@@ -29,6 +32,7 @@ class Row:
     turns: int
     tasks: Mapping[str, int]
     passed: Mapping[str, float]
+    again: Mapping[str, float] | None = None
 
     @property
     def pure(self) -> bool:
@@ -38,13 +42,19 @@ class Row:
     @property
     def macro(self) -> float:
         """The mean of the domains."""
-        return sum(self.passed.values()) / len(self.passed)
+        return _macro(self.passed)
 
     @property
     def weighted(self) -> float:
         """The mean over tasks."""
-        solved = sum(self.passed[domain] * n for domain, n in self.tasks.items())
-        return solved / sum(self.tasks.values())
+        return _weighted(self.passed, self.tasks)
+
+    @property
+    def averages_again(self) -> tuple[float, float] | None:
+        """Both averages of `again`, by task and macro."""
+        if self.again is None:
+            return None
+        return _weighted(self.again, self.tasks), _macro(self.again)
 
 
 @dataclass(frozen=True)
@@ -132,7 +142,16 @@ def _row(name: str, row: Mapping[str, Any], told: Mapping[str, Any]) -> Row:
         turns=where["turns"],
         tasks=where["domains"],
         passed=row["pass"],
+        again=row.get("again"),
     )
+
+
+def _macro(passed: Mapping[str, float]) -> float:
+    return sum(passed.values()) / len(passed)
+
+
+def _weighted(passed: Mapping[str, float], tasks: Mapping[str, int]) -> float:
+    return sum(passed[domain] * n for domain, n in tasks.items()) / sum(tasks.values())
 
 
 @lru_cache(maxsize=1)

@@ -5,11 +5,12 @@ Plain SVG that needs no font and no script, readable on light and dark grounds.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from html import escape
+from typing import NamedTuple
 
 from pmem.evaluation.paper import title
-from pmem.evaluation.table import Figures, Share
+from pmem.evaluation.table import Figures, Share, together
 
 LEFT, WIDTH, RIGHT, ROW, TOP = 190, 460, 70, 26, 62
 STYLE = """\
@@ -28,27 +29,16 @@ text { font: 13px system-ui, sans-serif; fill: #1f2328 }
 
 
 def svg(rows: Sequence[Figures]) -> str:
-    """A row for each folder, and below a heading for each domain where there are several."""
-    lines: list[tuple[str, Share | None, float | None]] = []
-    names = sorted({name for row in rows for name in row.domains})
-    if len(names) > 1:
-        lines.append(("all tasks", None, None))
-    for row in rows:
-        lines.append((row.name, row.whole, row.beside.weighted if row.beside else None))
-    for name in names if len(names) > 1 else []:
-        lines.append((name, None, None))
-        lines += [
-            (row.name, row.domains[name], row.beside.passed.get(name) if row.beside else None)
-            for row in rows
-            if name in row.domains
-        ]
+    """A row for each folder, and below a heading for each domain where there are several; what
+    cannot be compared stands apart."""
+    lines = [line for mine in together(rows) for line in _lines(mine)]
     height = TOP + ROW * len(lines) + 40
     whole = LEFT + WIDTH + RIGHT
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {whole} {height}" width="{whole}" '
         f'height="{height}" role="img">',
         f"<style>{STYLE}</style>",
-        f'<text x="0" y="18" class="head">{escape(_heading(rows))}</text>',
+        '<text x="0" y="18" class="head">pass@1 in percent</text>',
         _legend(),
     ]
     for tick in range(0, 101, 20):
@@ -57,15 +47,34 @@ def svg(rows: Sequence[Figures]) -> str:
             f'<line x1="{x}" y1="{TOP - 8}" x2="{x}" y2="{height - 34}" class="grid"/>'
             f'<text x="{x}" y="{height - 16}" text-anchor="middle" class="small">{tick} %</text>'
         )
-    for n, (name, share, paper) in enumerate(lines):
-        parts.append(_line(TOP + ROW * n + 8, name, share, paper))
+    for n, line in enumerate(lines):
+        parts.append(_drawn(TOP + ROW * n + 8, line))
     return "\n".join([*parts, "</svg>", ""])
 
 
-def _heading(rows: Sequence[Figures]) -> str:
-    benchmarks = dict.fromkeys(title(row.results.config.benchmark) for row in rows)
-    models = dict.fromkeys(row.results.config.action_model for row in rows)
-    return f"pass@1 on {', '.join(benchmarks)}: {', '.join(models)}"
+class _Line(NamedTuple):
+    """A row of the picture; a heading has no share."""
+
+    name: str
+    share: Share | None = None
+    paper: float | None = None
+    indent: int = 0
+
+
+def _lines(rows: Sequence[Figures]) -> Iterator[_Line]:
+    config = rows[0].results.config
+    names = sorted({name for row in rows for name in row.domains})
+    yield _Line(f"{title(config.benchmark)}, {config.action_model}")
+    if len(names) > 1:
+        yield _Line("all tasks", indent=12)
+    for row in rows:
+        yield _Line(row.name, row.whole, row.beside.weighted if row.beside else None, 24)
+    for name in names if len(names) > 1 else ():
+        yield _Line(name, indent=12)
+        for row in rows:
+            if name in row.domains:
+                paper = row.beside.passed.get(name) if row.beside else None
+                yield _Line(row.name, row.domains[name], paper, 24)
 
 
 def _legend() -> str:
@@ -77,18 +86,19 @@ def _legend() -> str:
     )
 
 
-def _line(y: int, name: str, share: Share | None, paper: float | None) -> str:
-    if share is None:
-        return f'<text x="0" y="{y + 4}" class="head">{escape(name)}</text>'
-    low, high = share.interval
+def _drawn(y: int, line: _Line) -> str:
+    if line.share is None:
+        kind = "" if line.indent else ' class="head"'
+        return f'<text x="{line.indent}" y="{y + 4}"{kind}>{escape(line.name)}</text>'
+    low, high = line.share.interval
     made = (
-        f'<text x="12" y="{y + 4}">{escape(name)}</text>'
+        f'<text x="{line.indent}" y="{y + 4}">{escape(line.name)}</text>'
         f'<line x1="{_x(low)}" y1="{y}" x2="{_x(high)}" y2="{y}" class="range"/>'
-        f'<circle cx="{_x(share.passed)}" cy="{y}" r="5" class="ours"/>'
-        f'<text x="{LEFT + WIDTH + 16}" y="{y + 4}">{share.passed:.1f}</text>'
+        f'<circle cx="{_x(line.share.passed)}" cy="{y}" r="5" class="ours"/>'
+        f'<text x="{LEFT + WIDTH + 16}" y="{y + 4}">{line.share.passed:.1f}</text>'
     )
-    if paper is not None:
-        made += f'<path d="M{_x(paper)} {y - 7} l7 7 l-7 7 l-7 -7 z" class="paper"/>'
+    if line.paper is not None:
+        made += f'<path d="M{_x(line.paper)} {y - 7} l7 7 l-7 7 l-7 -7 z" class="paper"/>'
     return made
 
 

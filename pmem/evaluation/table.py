@@ -148,11 +148,23 @@ class Figures:
 def figures(all_results: Sequence[Results], base: Results | None = None) -> list[Figures]:
     """Each folder in figures, against `base` or else the first of the arm `off`.
 
-    Only folders of the base's benchmark and action model are paired with it. Raises ValueError
-    with a sentence if a folder has no finished trial.
+    A folder is paired with one of its own benchmark and action model only. Raises ValueError with a
+    sentence if a folder has no finished trial.
     """
-    base = base or next((r for r in all_results if r.config.arm == "off"), None)
-    return [_figures(results, base) for results in all_results]
+    bases = [base] if base is not None else [r for r in all_results if r.config.arm == "off"]
+    return [
+        _figures(results, next((b for b in bases if _like(b, results)), None))
+        for results in all_results
+    ]
+
+
+def together(rows: Iterable[Figures]) -> list[list[Figures]]:
+    """The rows that can be compared with each other: of one benchmark and one action model."""
+    found: dict[tuple[str, str], list[Figures]] = {}
+    for row in rows:
+        config = row.results.config
+        found.setdefault((config.benchmark, config.action_model), []).append(row)
+    return list(found.values())
 
 
 def pairs(first: Iterable[Trial], second: Iterable[Trial]) -> Paired | None:
@@ -177,19 +189,20 @@ def _figures(results: Results, base: Results | None) -> Figures:
         if (mine := [t for t in results.trials if t.domain == name])
     }
     is_base = base is not None and results.folder == base.folder
-    like = (
-        base is not None
-        and not is_base
-        and base.config.benchmark == config.benchmark
-        and base.config.action_model == config.action_model
-    )
     return Figures(
         config.name,
         results,
         domains,
-        pairs(results.trials, base.trials) if like and base is not None else None,
+        pairs(results.trials, base.trials) if base is not None and not is_base else None,
         row_like(config.benchmark, config.arm, config.action_model),
         is_base,
+    )
+
+
+def _like(one: Results, other: Results) -> bool:
+    return (one.config.benchmark, one.config.action_model) == (
+        other.config.benchmark,
+        other.config.action_model,
     )
 
 

@@ -20,6 +20,8 @@ from pmem.evaluation.results import Took, Trial, begin, load
 from pmem.evaluation.table import Figures, figures
 from pmem.models.prices import load_prices
 
+NAMES = ("tau2-bench", "Terminal-Bench 2.0")
+
 
 @pytest.fixture
 def both(tmp_path: Path) -> list[Figures]:
@@ -99,6 +101,22 @@ def test_other_models_and_benchmarks_are_not_paired(tmp_path: Path) -> None:
     assert figures([load(tmp_path / "off"), other])[1].paired is None
 
 
+def test_each_benchmark_has_a_base_of_its_own(tmp_path: Path) -> None:
+    folders = [recorded(tmp_path, "off"), recorded(tmp_path, "selective")]
+    for arm, solved in (("off", "1000"), ("bank", "1110")):
+        told = replace(config(arm), benchmark="tb2", tasks={"": ["a", "b", "c", "d"]})
+        other = begin(tmp_path / f"tb2-{arm}", told, {})
+        for task, mark in zip("abcd", solved, strict=True):
+            other.add(Trial("", task, 0, float(mark)))
+        folders.append(other)
+    rows = figures(folders)
+    assert [row.base for row in rows] == [True, False, True, False]
+    assert [row.paired and row.paired.gain for row in rows] == [None, 30.0, None, 50.0]
+    texts = [e.text for e in ElementTree.fromstring(svg(rows)).iter() if e.tag.endswith("text")]
+    first, second = (f"{name}, {config('off').action_model}" for name in NAMES)
+    assert texts.index("retail") < texts.index(second) and texts.index(first) < texts.index("pure")
+
+
 @given(st.integers(1, 400).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
 def test_an_interval_holds_the_share(counted: tuple[int, int]) -> None:
     low, high = wilson(*counted)
@@ -150,6 +168,11 @@ def test_a_dry_run_reckons_from_assumptions_or_from_a_run(tmp_path: Path) -> Non
     # 11 calls a trial of 90,000 / 11 tokens in and 2,000 / 11 out; Sonnet is 3 and 15 dollars.
     assert measured.measured and measured.action.input == 278 * 90_000
     assert measured.action_money == pytest.approx(278 * (0.09 * 3 + 0.002 * 15), rel=1e-6)
+    # Memory as in the folder, which is of the same arm: 20 calls a trial, of 4,000 tokens in.
+    assert measured.memory.input == 278 * 80_000
+    # Of another arm only the sizes count: one call of Mem0's model for each of the 11.
+    mem0 = forecast(config_of(row_named("tau2-sonnet-mem0")), load_prices(), like)
+    assert mem0.memory.input == 278 * 11 * 4000
     off = forecast(config_of(row_named("tau2-sonnet-off")), load_prices())
     assert off.memory.tokens == 0 and off.memory_money == 0 and off.money == off.action_money
 
