@@ -18,7 +18,7 @@ from typing import Any
 from pmem.agents import hook_json
 from pmem.agents.calls import MAX_CALLS, Calls
 from pmem.agents.claude_tools import COMMANDS, action, observation, plain
-from pmem.agents.excerpt import excerpt, file_tail
+from pmem.agents.excerpt import excerpt, file_end
 from pmem.agents.past import Past
 from pmem.core.event import (
     Answer,
@@ -178,7 +178,7 @@ class ClaudeHooks:
             return []
         summary, status = _element(text, "summary"), _element(text, "status")
         exits = _SUMMARY_EXIT.search(summary)
-        seen = excerpt(file_tail(_element(text, "output-file"))) or summary
+        seen = file_end(_element(text, "output-file")) or summary
         step = replace(
             hook_json.step(call, seen, {"agent_id": agent}),
             exit_code=int(exits.group(1)) if exits else None,

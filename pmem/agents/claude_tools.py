@@ -10,7 +10,8 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from pmem.agents.excerpt import excerpt, file_tail
+from pmem.agents.excerpt import TAIL, excerpt, file_tail
+from pmem.core.excerpt import MARGIN, around_a_gap
 from pmem.core.step import Action
 
 COMMANDS = frozenset({"Bash", "PowerShell"})
@@ -86,9 +87,9 @@ def observation(tool: str, given: Mapping[str, Any], response: Any) -> str:
 def _output(response: Mapping[str, Any]) -> str:
     stdout, stderr = str(response.get("stdout") or ""), str(response.get("stderr") or "")
     kept = response.get("persistedOutputPath")
-    if isinstance(kept, str) and (tail := file_tail(kept)):
+    if isinstance(kept, str) and (tail := file_tail(kept, TAIL + MARGIN)):
         # The payload has only the head of a long output; errors stand at its end.
-        head = stdout[: len(stdout) // 4]
+        head, tail = around_a_gap(stdout, tail, len(stdout) // 4, TAIL)
         size = response.get("persistedOutputSize")
         stdout = f"{head}\n[… the middle of {size} bytes left out …]\n{tail}"
     return excerpt("\n".join(part for part in (stdout, stderr) if part))

@@ -60,7 +60,7 @@ class _Found:
 
 def redact(text: str) -> str:
     """The text without secrets and without what stands in `<private>…</private>`. Idempotent."""
-    text = _without_private(text)
+    text = without_private(text)
     for _ in range(_ROUNDS):
         found = _secrets(text)
         if not found:
@@ -121,7 +121,8 @@ def findings(text: str, redacted: Callable[[str], str] = redact) -> list[str]:
     return list((Counter(_SHOWN.findall(left)) - before).elements())
 
 
-def _without_private(text: str) -> str:
+def without_private(text: str) -> str:
+    """The text with a mark in place of each span that is marked as private."""
     if "<" not in text:
         return text
     parts: list[str] = []

@@ -8,6 +8,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from pmem.core.excerpt import excerpt
 from pmem.proxy.conversation import News
 
 WIRE = b"pmem1"
@@ -52,8 +53,4 @@ def _cut(told: Any) -> Any:
         return {name: _cut(value) for name, value in told.items()}
     if isinstance(told, list | tuple):
         return [_cut(value) for value in told]
-    if not isinstance(told, str) or len(told) <= MAX_TEXT:
-        return told
-    half = MAX_TEXT // 2
-    left_out = len(told) - MAX_TEXT
-    return f"{told[:half]}\n[… {left_out} characters left out …]\n{told[-half:]}"
+    return excerpt(told, MAX_TEXT) if isinstance(told, str) else told

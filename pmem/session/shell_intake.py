@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from pmem.core.captured import within
 from pmem.core.event import SILENT, Answer, Event, Observed, Proposed
 from pmem.core.step import PRIVATE, Action, Step
 from pmem.session.outside import Channel
@@ -52,7 +53,7 @@ def to_event(message: dict[str, Any]) -> Event | None:
                 0,
                 "command",
                 PRIVATE if private else str(message["command"]),
-                "" if private else str(message.get("output", "")),
+                "" if private else within(str(message.get("output", ""))),
                 exit_code=None if private else message.get("exit_code"),
                 cwd=message.get("cwd"),
                 started=message.get("started"),

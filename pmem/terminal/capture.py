@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 
-#: Raw bytes kept from the start and from the end of an output.
-HEAD, TAIL = 8 << 10, 24 << 10
+from pmem.core.captured import GAP, HEAD, MARGIN, TAIL
 
 #: What stands for the screen of a full-screen program.
 FULL_SCREEN = "[a full-screen program ran here]"
@@ -22,7 +21,7 @@ _END_OF_LINE_FILL = re.compile(
 class Capture:
     """Takes an output as it comes; memory stays bounded however long the command runs."""
 
-    def __init__(self, head: int = HEAD, tail: int = TAIL) -> None:
+    def __init__(self, head: int = HEAD + MARGIN, tail: int = TAIL + MARGIN) -> None:
         self._head_size, self._tail_size = head, tail
         self._head = bytearray()
         self._tail = bytearray()
@@ -57,7 +56,7 @@ class Capture:
             head = _END_OF_LINE_FILL.sub(b"", head)
         if not self._dropped:
             return clean(_decode(_note_screens(head + tail)))
-        cut = f"\n[… {self._dropped} bytes of output left out …]\n"
+        cut = GAP.format(self._dropped)
         joined = _note_screens(head + cut.encode() + tail)
         return clean(_decode(joined))
 

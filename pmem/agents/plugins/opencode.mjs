@@ -1,6 +1,6 @@
 // pmem's plug-in for opencode. It tells each call before and after it ran, and says a reminder in
 // the next request to the model alone: it stands in no transcript.
-import { ask, reachable } from "./wire.mjs"
+import { ask, lastLines, reachable } from "./wire.mjs"
 
 const AGENT = "opencode"
 const REFUSED = /user rejected permission|user dismissed|execution aborted/i
@@ -28,7 +28,7 @@ const past = (messages, until) => {
       const code = state.metadata?.exit
       told.push({
         event: "observed",
-        ...{ tool, id: callID, args: state.input, output: output.slice(-EXCERPT) },
+        ...{ tool, id: callID, args: state.input, output: lastLines(output, EXCERPT) },
         exit_code: !failed && Number.isInteger(code) ? code : undefined,
         is_error: failed || undefined,
         refused: failed && REFUSED.test(output),

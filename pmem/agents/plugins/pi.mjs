@@ -1,6 +1,6 @@
 // pmem's extension for pi. It tells each call before and after it ran, and says a reminder in the
 // next request to the model alone: it stands in no session file.
-import { ask, reachable } from "./wire.mjs"
+import { ask, lastLines, reachable } from "./wire.mjs"
 
 const AGENT = "pi"
 const EXIT = /^Command exited with code (\d+)\s*$/m
@@ -44,7 +44,7 @@ const past = (ctx) => {
     const { toolCallId, content, isError } = said
     const step = result(toolCallId, call.name, call.arguments, content, isError)
     if (isError && step.output.includes("[MEMORY REMINDER]")) continue
-    told.push({ ...step, output: step.output.slice(-EXCERPT), at })
+    told.push({ ...step, output: lastLines(step.output, EXCERPT), at })
   }
   return told.slice(-LONGEST)
 }

@@ -66,3 +66,10 @@ function withBun(path, request, { heard, answered, failed }) {
   opening.catch(failed)
   return () => opening.then((link) => link.end()).catch(() => {})
 }
+
+// The end of a text in whole lines: half a line could hold half a secret.
+export function lastLines(text, limit) {
+  if (text.length <= limit) return text
+  const end = text.slice(-limit)
+  return end.slice(end.indexOf("\n") + 1)
+}
