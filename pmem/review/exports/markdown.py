@@ -58,7 +58,7 @@ def _step(step: Step) -> str:
 
 
 def _quoted(words: str) -> str:
-    return "".join(f"> {line}\n" for line in clean(words).strip().split("\n"))
+    return "".join(f"> {line}\n" for line in clean(words).strip().splitlines())
 
 
 def _fenced(words: str, language: str = "") -> str:
