@@ -10,6 +10,7 @@ from endpoint import Sent, openai_answer
 
 REMINDER = "[MEMORY REMINDER]"
 WRONG, RIGHT = "sh /app/build.sh", "COMPILER=tcc sh /app/build.sh"
+WAIT = "sleep 0.1"
 #: What the two print.
 FAILED, MADE = "does not know target z9", "made the program for z9"
 #: So often the actor does the same again without a reminder; then it gives up.
@@ -45,6 +46,9 @@ def plays(request: Any) -> Sent:
     seen = "\n".join(_text(m) for m in messages if m["role"] != "assistant")
     over = MADE in seen or acted >= TRIES
     command = "" if over else RIGHT if REMINDER in seen else WRONG
+    last = max((n for n, m in enumerate(messages) if m["role"] == "assistant"), default=-1)
+    if acted and not over and not any(FAILED in _text(m) for m in messages[last + 1 :]):
+        command = WAIT  # the terminal of a busy machine does not show it yet
     if request.get("tools"):
         done = command or "echo COMPLETE_TASK_AND_SUBMIT_FINAL_OUTPUT"
         answer = openai_answer("I go on.", ("bash", json.dumps({"command": done})))
@@ -52,7 +56,7 @@ def plays(request: Any) -> Sent:
         return answer
     if "<response>" in seen:
         return openai_answer(_xml(command))
-    keys = [{"keystrokes": f"{command}\n", "duration": 0.4}] if command else []
+    keys = [{"keystrokes": f"{command}\n", "duration": 0.6}] if command else []
     answer = {"analysis": "I see.", "plan": "I go on.", "commands": keys, "task_complete": over}
     return openai_answer(json.dumps(answer))
 
@@ -63,7 +67,7 @@ def reminded(requests: Sequence[Any]) -> list[bool]:
 
 
 def _xml(command: str) -> str:
-    keys = f'<keystrokes duration="0.4">{command}\n</keystrokes>' if command else ""
+    keys = f'<keystrokes duration="0.6">{command}\n</keystrokes>' if command else ""
     over = "<task_complete>true</task_complete>" if not command else ""
     return (
         "<response><analysis>I see.</analysis><plan>I go on.</plan>"

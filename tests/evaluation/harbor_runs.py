@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 from benches import program_of
 from harbor_models import MEMORY
-from harbors import CHECKOUT, QUIET, interpreter
+from harbors import QUIET, interpreter
+from venvs import CHECKOUT
 
 HERE = Path(__file__).parent
 TASK = HERE / "harbor_tasks" / "build-it"

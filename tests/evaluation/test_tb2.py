@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from endpoint import Endpoint
-from harbor_models import plays, reminded
+from harbor_models import RIGHT, plays, reminded
 from harbor_runs import command, image, needs_layers, run, variables
 from harbors import interpreter, refused
 
@@ -67,10 +67,11 @@ def test_a_note_stands_in_its_own_call_and_stays_only_in_the_papers_form(
         name: [next(told) for trial in results.trials for _ in range(trial.action.calls)]
         for name, results in ran.items()
     }
-    # The wrong way, the remembered way, that it is done, that it is done indeed.
-    assert found["selective"] == found["terminus"] == [False, True, False, False]
-    assert found["mini"] == [False, True, False]
-    assert found["pure"] == [False, True, True, True]
+    # The wrong way, the remembered way, that it is done (which Terminus 2 says twice).
+    for name, calls in (("selective", 4), ("terminus", 4), ("mini", 3)):
+        assert len(found[name]) >= calls and found[name].count(True) == 1
+        assert not found[name][0] and not found[name][-1]
+    assert found["pure"] == sorted(found["pure"]) and found["pure"].count(True) >= 3
     assert not any(found["off"]) and not any(found["mini-off"])
     assert next(told, None) is None
 
@@ -94,10 +95,10 @@ def test_every_trajectory_is_valid_and_has_the_note_where_it_was_read(
     for name in ("selective", "terminus", "mini"):
         (path,) = (ran[name].folder / "trajectories").glob("*.json")
         agent = [s for s in json.loads(path.read_text())["steps"] if s["source"] == "agent"]
-        notes = ["note" in ((s.get("extra") or {}).get("pmem") or {}) for s in agent]
-        assert notes == [n == 1 for n in range(len(agent))]
-        told = agent[1]["extra"]["pmem"]["decisions"]
-        assert [d["decision"] for d in told] == ["remind"]
+        own = [(step.get("extra") or {}).get("pmem") or {} for step in agent]
+        (read,) = [n for n, one in enumerate(own) if "note" in one]
+        assert own[read]["decisions"][-1]["text"] in own[read]["note"]
+        assert RIGHT in json.dumps(agent[read]["tool_calls"])
 
 
 def test_a_killed_run_goes_on_and_runs_nothing_twice(endpoint: Endpoint, tmp_path: Path) -> None:
@@ -122,7 +123,8 @@ def test_a_killed_run_goes_on_and_runs_nothing_twice(endpoint: Endpoint, tmp_pat
     written = [json.loads(line) for line in lines.read_text().splitlines()]
     assert [(t["n"], t["reward"]) for t in written] == [(0, 1.0), (1, 1.0), (2, 1.0)]
     assert written[: len(first)] == first
-    assert len(endpoint.requests) - asked == (3 - ended) * 4  # four calls of a trial
+    again_asked = sum(trial["action"]["calls"] for trial in written[ended:])
+    assert len(endpoint.requests) - asked == again_asked
     assert load(tmp_path / "killed").missing() == []
 
 

@@ -15,8 +15,11 @@ from review.browsers import CACHE
 CHECKOUT = Path(__file__).parent.parent.parent
 
 
-def interpreter(name: str, *packages: str) -> Path:
-    """The Python of an environment with these packages and what pmem needs; skips without them."""
+def interpreter(name: str, *packages: str, python: str = sys.executable) -> Path:
+    """The Python of an environment with these packages and what pmem needs; skips without them.
+
+    It is made with `python`.
+    """
     place = CACHE / name
     told = tomllib.loads((CHECKOUT / "pyproject.toml").read_text("utf-8"))["project"]
     wanted = [*packages, *told["dependencies"]]
@@ -25,7 +28,7 @@ def interpreter(name: str, *packages: str) -> Path:
     with (CACHE / f"{name}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not stamp.exists() or json.loads(stamp.read_text()) != wanted:
-            made = subprocess.run([sys.executable, "-m", "venv", place])
+            made = subprocess.run([python, "-m", "venv", place])
             pip = [place / "bin" / "python", "-m", "pip", "install", "--quiet", *wanted]
             if made.returncode or subprocess.run(pip, capture_output=True).returncode:
                 pytest.skip(f"{' and '.join(packages)} could not be installed")

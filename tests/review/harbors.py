@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import pwd
 import shutil
 import subprocess
-import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from browsers import CACHE
+from venvs import interpreter as made
 
 HARBOR = "0.26.0"
-CHECKOUT = Path(__file__).parent.parent.parent
 #: No word of it goes out, and no price list is asked for.
 QUIET = {"HARBOR_TELEMETRY": "off", "LITELLM_LOCAL_MODEL_COST_MAP": "True"}
 VALIDATE = """
@@ -47,23 +44,10 @@ def refused(paths: Sequence[Path]) -> dict[str, list[str]]:
 
 def interpreter() -> Path:
     """An interpreter with Harbor and what pmem needs; skips where it cannot be had."""
-    place = CACHE / f"harbor-{HARBOR}"
-    told = tomllib.loads((CHECKOUT / "pyproject.toml").read_text("utf-8"))["project"]
-    wanted = [f"harbor=={HARBOR}", *told["dependencies"]]
-    stamp = place / "installed.json"
-    CACHE.mkdir(parents=True, exist_ok=True)
-    with (CACHE / "harbor.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not stamp.exists() or json.loads(stamp.read_text()) != wanted:
-            python = _python()
-            if python is None:
-                pytest.skip("Harbor needs Python 3.12 or newer, which is not installed")
-            made = subprocess.run([python, "-m", "venv", place])
-            pip = [place / "bin" / "python", "-m", "pip", "install", "--quiet", *wanted]
-            if made.returncode or subprocess.run(pip, capture_output=True).returncode:
-                pytest.skip(f"Harbor {HARBOR} could not be installed")
-            stamp.write_text(json.dumps(wanted))
-    return place / "bin" / "python"
+    python = _python()
+    if python is None:
+        pytest.skip("Harbor needs Python 3.12 or newer, which is not installed")
+    return made(f"harbor-{HARBOR}", f"harbor=={HARBOR}", python=python)
 
 
 def _python() -> str | None:
