@@ -29,10 +29,11 @@ Examples:
       --memory-model anthropic:claude-opus-4-6 --domain airline --to pure
   pmem eval tau2 … --to pure --resume
 
-Needs pip install 'pmem[tau2]'. Keys are those that litellm and pmem read (ANTHROPIC_API_KEY,
-OPENAI_API_KEY, …); a model may also have litellm's own name. Every finished trial is written at
-once: --resume goes on, whatever ended the run. A trial that broke (no network, a busy provider) is
-told, not written, and run again. What is sent is the benchmark's, nothing of your projects.""",
+Needs ./install.sh --with tau2, for the arm mem0 --with mem0 too. Keys are those that litellm and
+pmem read (ANTHROPIC_API_KEY, OPENAI_API_KEY, …); a model may also have litellm's own name. Every
+finished trial is written at once: --resume goes on, whatever ended the run. A trial that broke (no
+network, a busy provider) is told, not written, and run again. What is sent is the benchmark's,
+nothing of your projects.""",
 )
 @trial_options(200, "Steps of a trial")
 @click.option(

