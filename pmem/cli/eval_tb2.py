@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 #: Says to the interpreter that was found that it is the one.
 FOUND = "PMEM_HARBOR_FOUND"
+#: Versions of Harbor that it was made with.
+TRIED = "0.26."
 #: What of `harbor run` is said by options of ours.
 OURS = {
     *("-a", "--agent", "-m", "--model", "-c", "--config", "-d", "--dataset", "-p", "--path"),
@@ -123,6 +125,8 @@ def tb2(
     if theirs := [word for word in harbor if word.partition("=")[0] in OURS]:
         raise Trouble(f"{theirs[0]} is said by an option of pmem eval tb2", code=Exit.USAGE)
     what = asked(**options)
+    if path is not None and what.tasks and (path / "task.toml").is_file():
+        raise Trouble(f"{path} is one task; --tasks chooses among several", code=Exit.USAGE)
     given = [*(("-n", str(concurrent)) if concurrent else ()), *(("--env", place) if place else ())]
     player = Agent(agent, parser, minutes or None, reach)
     if what.dry_run:
@@ -131,6 +135,8 @@ def tb2(
         tasks = counted(path, what.tasks)
         return price(environment, what.config("tb2", {"": tasks}, {}))
     version = _harbor(environment)
+    if not version.startswith(TRIED):
+        environment.say(f"tried with Harbor {TRIED}x, not with {version}")
     return _run(environment, what, player, path, [*given, *harbor], version)
 
 
@@ -187,6 +193,7 @@ def _run(
         **({} if player.name else {"parser": player.parser}),
     }
     with refusals():
+        _check_folder(environment.cwd / what.folder)
         check(player, what.given["arm"])
         config = what.config("tb2", {"": task_names(chosen)}, extra)
         _try_memory(environment, config, what)
@@ -215,6 +222,15 @@ def _run(
     if broken:
         environment.say(f"{broken} of {left} broke; --resume runs them again")
     return Exit.OURS if broken else Exit.OK
+
+
+def _check_folder(folder: Path) -> None:
+    """Raises ValueError where Harbor left something that is none of ours to clear up."""
+    from pmem.evaluation.harbor_trials import JOB
+    from pmem.evaluation.results import CONFIG
+
+    if (folder / JOB).exists() and not (folder / CONFIG).exists():
+        raise ValueError(f"{folder} has {JOB} and no {CONFIG}; name another folder")
 
 
 def _try_memory(environment: Environment, config: Config, what: Asked) -> None:

@@ -23,7 +23,7 @@ from harbor.models.trial.config import AgentConfig
 
 from pmem.core.event import Finished
 from pmem.core.step import Action
-from pmem.evaluation.harbor_memory import Beside, Door, Ear
+from pmem.evaluation.harbor_memory import Beside, Door, Ear, beside
 from pmem.evaluation.harbor_trials import RECORD
 from pmem.evaluation.live import Remembering
 
@@ -60,7 +60,7 @@ class Remembered(BaseAgent):  # type: ignore[misc]
     async def remembering(self, task: str) -> Beside:
         """The trial's memory: made with its task, which further steps only add to."""
         if self.beside is None:
-            self.beside = await asyncio.to_thread(Beside, self.how, task)
+            self.beside = await beside(self.how, task)
         else:
             await self.beside.ask(lambda memory: memory.user(task))
         return self.beside

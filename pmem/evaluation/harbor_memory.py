@@ -9,9 +9,9 @@ import asyncio
 import json
 import os
 import weakref
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, TypeVar
@@ -36,8 +36,25 @@ class MemoryBroke(Exception):
     """Something in memory itself went wrong: the trial's reward says nothing."""
 
 
+async def beside(how: Remembering, task: str) -> Beside:
+    """A new trial's memory. Raises CannotGoOn or MemoryBroke."""
+    with telling():
+        return await asyncio.to_thread(Beside, how, task)
+
+
+@contextmanager
+def telling() -> Iterator[None]:
+    """Lets through CannotGoOn; all else that goes wrong in memory is MemoryBroke."""
+    try:
+        yield
+    except CannotGoOn:
+        raise
+    except Exception as error:
+        raise MemoryBroke(f"{type(error).__name__}: {error}") from error
+
+
 class Beside:
-    """One trial's memory, for an event loop. What it raises is CannotGoOn or MemoryBroke."""
+    """One trial's memory, for an event loop."""
 
     def __init__(self, how: Remembering, task: str) -> None:
         self.task = task
@@ -47,14 +64,13 @@ class Beside:
         weakref.finalize(self, _end, self._thread, memory)
 
     async def ask(self, what: Callable[[TrialMemory], _T]) -> _T:
-        """Let memory do something; what was asked before is done before."""
+        """Let memory do something, after all that was asked before.
+
+        Raises CannotGoOn or MemoryBroke.
+        """
         loop = asyncio.get_running_loop()
-        try:
+        with telling():
             return await loop.run_in_executor(self._thread, what, self._memory)
-        except CannotGoOn:
-            raise
-        except Exception as error:
-            raise MemoryBroke(f"{type(error).__name__}: {error}") from error
 
     def write(self, path: Path) -> None:
         """Keep what memory decided and took so far, all of it or nothing."""

@@ -101,6 +101,23 @@ def test_every_trajectory_is_valid_and_has_the_note_where_it_was_read(
         assert RIGHT in json.dumps(agent[read]["tool_calls"])
 
 
+def test_a_memory_that_cannot_be_asked_ends_the_run_and_counts_for_nothing(
+    endpoint: Endpoint, tmp_path: Path
+) -> None:
+    keyless = ("--memory-model", "anthropic:some", "-k", "2", "-n", "1")
+    proxied = ("--agent", "terminus-2")
+    commands = [
+        command("selective", tmp_path, *more, *keyless, "--", *QUICK, to=to)
+        for to, more in (("inside", ()), ("proxied", proxied))
+    ]
+    asked = len(endpoint.requests)
+    done = run(commands, endpoint.url, tmp_path)
+    assert done.returncode == 125
+    assert done.stderr.count("CannotGoOn: there is no key for anthropic:some") == 2
+    assert [load(tmp_path / to).trials for to in ("inside", "proxied")] == [[], []]
+    assert len(endpoint.requests) - asked <= 2 * 2  # it looks after the first step
+
+
 def test_a_killed_run_goes_on_and_runs_nothing_twice(endpoint: Endpoint, tmp_path: Path) -> None:
     """In another interpreter than pmem's own, as on a machine whose pmem has Python 3.11."""
     words = command("selective", tmp_path, "-k", "3", "-n", "1", "--", *QUICK, to="killed")
