@@ -26,7 +26,7 @@ _ANSWERED = "\n\n[your answer before]\n"
 _TASK = "\n\n# Task\n"
 _RESULT = re.compile(r"<tool_response>\n(.*?)\n</tool_response>\n?", re.DOTALL)
 #: How an answer without words and calls is shown to the model in phase 2.
-_NO_CALL = "(no call)"
+NO_CALL = "(no call)"
 #: A step of the window; what steps printed stands behind `|`.
 _STEP = re.compile(r"^step (\d+): ", re.MULTILINE)
 
@@ -70,7 +70,7 @@ def session_talks(folder: Path, left: Counter[str]) -> Iterator[Talk]:
             continue
         try:
             turns = [_turn(m) for m in record["messages"]]
-            turns.append(_answer(record["answer"], record.get("calls") or ()))
+            turns.append(reply_turn(record["answer"], record.get("calls") or ()))
             number, system, phase = int(record["n"]), str(record["system"]), record["phase"]
         except (KeyError, TypeError, ValueError):
             left["its record cannot be read"] += 1
@@ -93,7 +93,7 @@ def replay_talks(folder: Path, left: Counter[str]) -> Iterator[Talk]:
         path = folder / f"{record.get('n', 0):04}-{phase or 'call'}-prompt.txt"
         try:
             prompt = path.read_bytes().decode("utf-8", "replace")
-            answer = _answer(
+            answer = reply_turn(
                 record["answer"], [(c["name"], c["arguments"]) for c in record["calls"]]
             )
         except (OSError, KeyError, TypeError, ValueError):
@@ -106,7 +106,7 @@ def replay_talks(folder: Path, left: Counter[str]) -> Iterator[Talk]:
             continue
         turns: tuple[Turn, ...] = (Turn("user", f"# Task\n{task}"),)
         if phase == "manage":
-            shown = answer.text or ("" if answer.calls else _NO_CALL)
+            shown = answer.text or ("" if answer.calls else NO_CALL)
             managed[opening] = (*turns, replace(answer, text=shown))
         elif answered:
             before = managed.get(opening)
@@ -138,11 +138,11 @@ def _whole(phase: str, talk: Talk, left: Counter[str]) -> bool:
 
 def _turn(message: Mapping[str, Any]) -> Turn:
     if message["role"] == "assistant":
-        return _answer(message["text"], message.get("calls") or ())
+        return reply_turn(message["text"], message.get("calls") or ())
     return Turn("user", str(message["text"]), (), tuple(map(str, message.get("results") or ())))
 
 
-def _answer(text: Any, calls: Sequence[Any]) -> Turn:
+def reply_turn(text: Any, calls: Sequence[Any]) -> Turn:
     """The model's turn: calls it wrote as text are calls, what it thought aloud is left out."""
     said = without_thoughts(str(text)).strip()
     made = [(str(name), dict(arguments)) for name, arguments in calls]

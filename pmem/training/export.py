@@ -49,7 +49,7 @@ class Exported:
             "validation": len(self.validation),
             "tasks": len({row.task for row in self.rows}),
             "kinds": dict(Counter(row.kind for row in self.rows)),
-            "tokens": histogram(self.rows),
+            "tokens": histogram(row.tokens for row in self.rows),
             "sources": self.sources,
             "left_out": dict(self.left.most_common()),
         }
@@ -107,9 +107,9 @@ def held_out(tasks: Iterable[str], share: float) -> set[str]:
     return (held or {ordered[0]}) if len(held) < len(ordered) else set(ordered[:-1])
 
 
-def histogram(rows: Iterable[Row]) -> dict[str, int]:
+def histogram(tokens: Iterable[int]) -> dict[str, int]:
     """How many rows have how many tokens, by the power of two they stay below."""
-    bins = Counter(max(row.tokens, 1).bit_length() for row in rows)
+    bins = Counter(max(n, 1).bit_length() for n in tokens)
     return {
         f"<{2**size}": bins[size] for size in range(min(bins, default=0), max(bins, default=-1) + 1)
     }

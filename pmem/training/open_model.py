@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +26,8 @@ QUIET = {
     "TOKENIZERS_PARALLELISM": "false",
     "TRANSFORMERS_VERBOSITY": "error",
 }
+#: Tokens of an answer that is waited for; recorded ones have some hundreds.
+MAX_ANSWER = 1024
 _PROBE: list[dict[str, Any]] = [
     {"role": "system", "content": "s"},
     {"role": "user", "content": "u"},
@@ -78,8 +80,8 @@ def load(
     """The model of a directory, or of a name on a hub, with a template that can be trained.
 
     `template`: a Jinja file to use instead of the model's own. `frozen`: its weights stay as they
-    are (only adapters learn, or none), so half the bits will do on a GPU. Raises NoTrainer, and ValueError
-    with a sentence where there is no such model or its template will not do.
+    are (only adapters learn, or none), so half the bits will do on a GPU. Raises NoTrainer, and
+    ValueError with a sentence where there is no such model or its template will not do.
     """
     torch, transformers, _ = libraries()
     transformers.set_seed(seed)
@@ -137,6 +139,39 @@ def asked(tokenizer: Any, messages: Sequence[Mapping[str, Any]]) -> list[int]:
         as_template(messages), tools=offered(), add_generation_prompt=True, return_dict=True
     )
     return list(made["input_ids"])
+
+
+def answers(
+    open_model: OpenModel, *, most: int = MAX_ANSWER
+) -> Callable[[Sequence[Sequence[Mapping[str, Any]]]], list[str]]:
+    """What answers some conversations together: the likeliest words of the model, at most `most`
+    tokens each."""
+    import torch
+
+    model, tokenizer = open_model.model, open_model.tokenizer
+    ends = model.generation_config.eos_token_id
+    stops = {tokenizer.eos_token_id, *(ends if isinstance(ends, list) else [ends])} - {None}
+
+    def answer(talks: Sequence[Sequence[Mapping[str, Any]]]) -> list[str]:
+        prompts = [asked(tokenizer, talk) for talk in talks]
+        wide = max(map(len, prompts))
+        pads = [wide - len(prompt) for prompt in prompts]
+        ids = [[tokenizer.pad_token_id] * n + p for n, p in zip(pads, prompts, strict=True)]
+        seen = [[0] * n + [1] * (wide - n) for n in pads]
+        with torch.no_grad():
+            made = model.generate(
+                input_ids=torch.tensor(ids, device=model.device),
+                attention_mask=torch.tensor(seen, device=model.device),
+                max_new_tokens=most,
+                do_sample=False,
+                eos_token_id=sorted(stops),
+                pad_token_id=tokenizer.pad_token_id,
+            )
+        said: list[str] = tokenizer.batch_decode(made[:, wide:], skip_special_tokens=True)
+        return said
+
+    model.eval()
+    return answer
 
 
 def as_template(messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

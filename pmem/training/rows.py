@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -46,13 +46,29 @@ class Row:
 
 def row_of(talk: Talk, redact: Callable[[str], str]) -> Row | None:
     """The row of a memory step, without secrets; None if its answer cannot be read."""
-    found = find_intervention(talk.answer)
-    if found is None and not says_nothing(talk.answer):
+    kind = kind_of(talk.answer)
+    if kind is None:
         return None
-    kind: Kind = "silence" if found is None else "watch" if found.when else "reminder"
-    messages: list[dict[str, Any]] = [{"role": "system", "content": redact(_plain(talk.system))}]
-    calls: list[dict[str, Any]] = []
-    for turn in talk.turns:
+    system = {"role": "system", "content": redact(_plain(talk.system))}
+    messages = messages_of(talk.turns, [system], redact)
+    return Row(messages, kind, _key(_task(messages)), _key(_shape(messages)))
+
+
+def kind_of(answer: str) -> Kind | None:
+    """What an answer decides, None if that cannot be read."""
+    found = find_intervention(answer)
+    if found is None:
+        return "silence" if says_nothing(answer) else None
+    return "watch" if found.when else "reminder"
+
+
+def messages_of(
+    turns: Iterable[Turn], before: Sequence[Mapping[str, Any]], redact: Callable[[str], str] = str
+) -> list[dict[str, Any]]:
+    """The messages of a conversation that goes on after `before` with some turns."""
+    messages = [dict(message) for message in before]
+    calls: Sequence[Mapping[str, Any]] = messages[-1].get("tool_calls", ())
+    for turn in turns:
         messages += _results(turn, calls, redact)
         if turn.role == "assistant":
             message, calls = _answer(turn, len(messages), redact)
@@ -61,7 +77,7 @@ def row_of(talk: Talk, redact: Callable[[str], str]) -> Row | None:
             messages[-1]["content"] += "\n\n" + redact(turn.text)
         else:
             messages.append({"role": "user", "content": redact(turn.text)})
-    return Row(messages, kind, _key(_task(messages)), _key(_shape(messages)))
+    return messages
 
 
 def offered() -> list[dict[str, Any]]:

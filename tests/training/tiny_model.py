@@ -26,7 +26,8 @@ def make(rows: Path, folder: Path, *, hidden: int = 64, layers: int = 2, seed: i
     with rows.open(encoding="utf-8") as lines:
         texts = [text for line in lines for text in _texts(json.loads(line))]
     bpe = Tokenizer(models.BPE())
-    bpe.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    # Merges go over words: what stands in every prompt becomes few tokens, and a test is short.
+    bpe.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
     bpe.decoder = decoders.ByteLevel()
     trainer = trainers.BpeTrainer(
         vocab_size=VOCABULARY,

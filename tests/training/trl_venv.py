@@ -84,7 +84,8 @@ def environment(home: Path) -> dict[str, str]:
         "HF_HUB_OFFLINE": "1",
         "HF_HUB_DISABLE_TELEMETRY": "1",
         "TOKENIZERS_PARALLELISM": "false",
-        # as many as the machine has to itself: more threads only wait for one another
-        "OMP_NUM_THREADS": "2",
+        # more threads wait for one another, which on a machine that is shared takes longer
+        "OMP_NUM_THREADS": "1",
+        "TERM": "xterm-256color",
         "CUDA_VISIBLE_DEVICES": "",
     }

@@ -1,0 +1,78 @@
+"""The course of a training: told as it goes, stopped by Ctrl-C with all that was learned kept."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+#: Called after each update: how many are done, of how many, and the latest figure that is logged.
+Progress = Callable[[int, int, float | None], None]
+
+#: A directory of a training's state, as transformers names it.
+_CHECKPOINT = "checkpoint-"
+
+
+class Stop:
+    """Whether Ctrl-C was pressed."""
+
+    def __init__(self) -> None:
+        self.asked = False
+
+
+@contextmanager
+def stoppable() -> Iterator[Stop]:
+    """Around a training: the first Ctrl-C lets the update at hand end and be kept, and then raises
+    KeyboardInterrupt here; the second one raises it at once."""
+    stop = Stop()
+
+    def pressed(number: int, frame: FrameType | None) -> None:
+        if stop.asked:
+            raise KeyboardInterrupt
+        stop.asked = True
+
+    before = signal.signal(signal.SIGINT, pressed)
+    try:
+        yield stop
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if stop.asked:
+        raise KeyboardInterrupt
+
+
+def follower(transformers: Any, stop: Stop, progress: Progress, figure: str = "loss") -> Any:
+    """A callback for a trainer of transformers that tells of `figure` and heeds `stop`."""
+
+    class Follower(transformers.TrainerCallback):  # type: ignore[misc]
+        latest: float | None = None
+
+        def on_log(self, args: Any, state: Any, control: Any, logs: Any = None, **_: Any) -> None:
+            self.latest = (logs or {}).get(figure, self.latest)
+            progress(state.global_step, state.max_steps, self.latest)
+
+        def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+            progress(state.global_step, state.max_steps, self.latest)
+            if stop.asked:
+                control.should_save = control.should_training_stop = True
+
+    return Follower()
+
+
+def newest(folder: Path) -> Path | None:
+    """The newest whole state of a training below a directory."""
+    found = [
+        path
+        for path in folder.glob(f"{_CHECKPOINT}*")
+        # written last: a state that was being written when the machine went down has none
+        if path.name.removeprefix(_CHECKPOINT).isdecimal()
+        and (path / "trainer_state.json").exists()
+    ]
+    return max(found, key=lambda path: int(path.name.removeprefix(_CHECKPOINT)), default=None)
+
+
+def points(history: Sequence[dict[str, Any]], figure: str) -> list[tuple[float, float]]:
+    """The course of a figure, as (update, value)."""
+    return [(log["step"], round(float(log[figure]), 5)) for log in history if figure in log]
