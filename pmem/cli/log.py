@@ -195,6 +195,7 @@ def records(
 
     When following, goes on with what is appended until the session has ended.
     """
+    from pmem.core.decision_line import settled
     from pmem.store.session_log import DECISIONS, STEPS, folder_of
 
     folder = folder_of(place)
@@ -203,9 +204,9 @@ def records(
     while True:
         running = follow and is_running(place)
         if decisions:
-            yield from ((None, record) for record in decided.new())
+            yield from ((None, settled(record)) for record in decided.new())
         else:
-            said = decided.new() if both else []
+            said = [settled(record) for record in decided.new()] if both else []
             reminders = [d for d in said if d.get("decision") == "remind"]
             yield from between([s for s in map(neutral, steps.new()) if s is not None], reminders)
         if not running:

@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from pmem.core import json_text
+from pmem.core.decision_line import settled
+from pmem.core.step import Step
 from pmem.review.records import Records
 from pmem.store.session_log import DECISIONS, STEPS, read_call
 from pmem.store.sessions import SessionInfo, session_info
@@ -56,8 +58,8 @@ class Recorded:
 
     def __init__(self, info: SessionInfo) -> None:
         self.info = info
-        self.steps = Records(info.path / STEPS, "step")
-        self.decisions = Records(info.path / DECISIONS, "before_step")
+        self.steps = Records(info.path / STEPS, "step", _step)
+        self.decisions = Records(info.path / DECISIONS, "before_step", settled)
         self.first = self.steps.first() or 0
         self.last = self.steps.last() or 0
         self._step: OrderedDict[int, dict[str, Any]] = OrderedDict()
@@ -141,7 +143,7 @@ class Recorded:
         """Every reminder, oldest first; other lines are passed over without being parsed."""
         for line in _lines(self.decisions):
             if _SPOKE.search(line):
-                record = _parsed(line)
+                record = settled(_parsed(line))
                 if record.get("decision") == "remind":
                     yield record
 
@@ -215,6 +217,14 @@ def _lines(records: Records) -> Iterator[bytes]:
         if not data:
             return
         yield from data.split(b"\n")
+
+
+def _step(record: dict[str, Any]) -> dict[str, Any] | None:
+    try:
+        Step.from_json(record)
+    except ValueError:
+        return None
+    return record
 
 
 def _parsed(line: bytes) -> dict[str, Any]:

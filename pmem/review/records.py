@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,15 +19,20 @@ BLOCK = 1 << 14
 KEPT = 256
 
 
+Form = Callable[[dict[str, Any]], dict[str, Any] | None]
+
+
 class Records:
     """The records of one file that hold a number under `key`, in its order.
 
+    `form` makes a record what its readers may trust, or None of one that is none.
     `bytes_read` and `records_read` tell what was done so far. A file that is not there is empty.
     """
 
-    def __init__(self, path: Path, key: str) -> None:
+    def __init__(self, path: Path, key: str, form: Form | None = None) -> None:
         self.path = path
         self.key = key
+        self._form = form
         self.bytes_read = 0
         self.records_read = 0
         self._blocks: OrderedDict[int, bytes] = OrderedDict()
@@ -123,9 +128,9 @@ class Records:
             record = json_text.loads(line)
         except ValueError:
             return None
-        if not isinstance(record, dict) or not isinstance(record.get(self.key), int):
+        if not isinstance(record, dict) or type(record.get(self.key)) is not int:
             return None
-        return record
+        return record if self._form is None else self._form(record)
 
     def _start(self, offset: int) -> int:
         """The beginning of the line that holds a byte."""

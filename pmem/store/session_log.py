@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from pmem.core.decision_line import settled
 from pmem.core.step import Step
 from pmem.store import files, jsonl
 from pmem.store.tidy import cut
@@ -215,4 +216,4 @@ def read_call(path: Path, number: int) -> dict[str, Any] | None:
 def read_decisions(path: Path) -> tuple[list[dict[str, Any]], int]:
     """Read `decisions.jsonl`, or that of a session's directory: records, number of torn lines."""
     lines = jsonl.Lines(path / DECISIONS if path.is_dir() else path)
-    return list(lines), lines.torn
+    return [settled(record) for record in lines], lines.torn
