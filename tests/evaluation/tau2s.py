@@ -16,10 +16,10 @@ TAU2 = "26.3"
 REMINDER = "[MEMORY REMINDER]"
 #: Runs several commands of pmem in one process, for tau2-bench takes seconds to load.
 DRIVER = """
-import json, sys
+import sys
 from pmem.cli.environment import Environment
 from pmem.cli.main import run
-sys.exit(max(run(argv, Environment.of_process()) for argv in json.load(sys.stdin)))
+sys.exit(max(run(argv, Environment.of_process()) for argv in COMMANDS))
 """
 
 
@@ -29,24 +29,38 @@ def environment() -> Path:
 
 
 def run(
-    commands: Sequence[Sequence[str]], url: str, home: Path
+    commands: Sequence[Sequence[str]], url: str, home: Path, *, before: str = ""
 ) -> subprocess.CompletedProcess[str]:
-    """Commands of pmem, one after the other, with the models at `url`."""
-    return subprocess.run(
-        [environment(), "-c", DRIVER],
-        input=json.dumps(commands),
-        capture_output=True,
+    """Commands of pmem, one after the other, with the models at `url`; `before` is code."""
+    started = start(commands, url, home, before=before)
+    try:
+        out, err = started.communicate(timeout=280)
+    finally:
+        started.kill()
+    return subprocess.CompletedProcess(started.args, started.returncode, out, err)
+
+
+def start(
+    commands: Sequence[Sequence[str]], url: str, home: Path, *, before: str = ""
+) -> subprocess.Popen[str]:
+    """The same, not waited for."""
+    env = {
+        "PATH": os.environ["PATH"],
+        "HOME": str(home),
+        "PYTHONPATH": os.pathsep.join([str(CHECKOUT), str(Path(__file__).parent)]),
+        "OPENAI_API_BASE": f"{url}/v1",
+        "OPENAI_API_KEY": "loopback-key-that-opens-nothing",
+        "LITELLM_LOCAL_MODEL_COST_MAP": "True",
+    }
+    code = f"COMMANDS = {[list(map(str, words)) for words in commands]!r}\n{before}\n{DRIVER}"
+    return subprocess.Popen(
+        [environment(), "-c", code],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         text=True,
         cwd=home,
-        timeout=280,
-        env={
-            "PATH": os.environ["PATH"],
-            "HOME": str(home),
-            "PYTHONPATH": str(CHECKOUT),
-            "OPENAI_API_BASE": f"{url}/v1",
-            "OPENAI_API_KEY": "loopback-key-that-opens-nothing",
-            "LITELLM_LOCAL_MODEL_COST_MAP": "True",
-        },
+        env=env,
     )
 
 

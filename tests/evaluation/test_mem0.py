@@ -39,6 +39,27 @@ with closing(TrialMemory(how, "Build it.", os.environ, load_prices(), "test")) a
 print(json.dumps(sorted(p for p in os.listdir(".") if "mem0" in p)))
 """  # noqa: E501
 
+#: Two trials beside each other, each in a thread of its own, as Harbor runs them.
+TWO = """
+import json, os, sys
+from concurrent.futures import ThreadPoolExecutor
+from pmem.core.step import Action
+from pmem.evaluation.live import Remembering, TrialMemory
+from pmem.models.prices import load_prices
+how = Remembering("mem0", "openai:keeper", embedder="openai:e5", embedder_url=sys.stdin.readline().strip())
+first, second = (TrialMemory(how, "", os.environ, load_prices(), "test") for _ in "ab")
+def act(memory, text):
+    memory.acted(Action("command", "true"), text)
+    return memory.note()
+with ThreadPoolExecutor(1) as one, ThreadPoolExecutor(1) as other:
+    told = [one.submit(act, first, "first"), other.submit(act, second, "third")]
+    print(json.dumps([note.result() for note in told]))
+    one.submit(first.close).result()
+    print(json.dumps([other.submit(act, second, "first").result()]))
+    other.submit(second.close).result()
+print(json.dumps(sorted(p for p in os.listdir(".") if "mem0" in p)))
+"""  # noqa: E501
+
 
 @pytest.fixture(scope="module")
 def embeds() -> Iterator[str]:
@@ -62,9 +83,9 @@ def ran(
 ) -> tuple[Results, str]:
     """Both tasks of tau2-bench with Mem0, and what was said on stderr."""
     home = tmp_path_factory.mktemp("mem0")
-    commands = json.dumps([[*COMMAND, "--embedder-url", embeds]])
+    code = f"COMMANDS = {[[*COMMAND, '--embedder-url', embeds]]!r}\n{DRIVER}"
     url = f"{endpoint.url}/v1"
-    done = run(DRIVER, home, stdin=commands, tau2=True, OPENAI_API_BASE=url, OPENAI_BASE_URL=url)
+    done = run(code, home, tau2=True, OPENAI_API_BASE=url, OPENAI_BASE_URL=url)
     assert done.returncode == 0, done.stdout + done.stderr
     return load(home / "mem0"), done.stderr
 
@@ -173,3 +194,14 @@ def test_a_key_that_is_refused_ends_the_run(embeds: str, home: Path) -> None:
     served.close()
     assert "CannotGoOn: " in done.stderr and "refused the key (401)" in done.stderr
     assert not [p for p in home.iterdir() if "mem0" in p.name]
+
+
+def test_trials_beside_each_other_share_nothing(embeds: str, home: Path) -> None:
+    facts = {"first": "It is the first.", "third": "It is the third."}
+    served = Endpoint(lambda request: extracts(request, facts))
+    done = run(TWO, home, stdin=f"{embeds}\n", OPENAI_BASE_URL=f"{served.url}/v1")
+    served.close()
+    assert done.returncode == 0, done.stderr
+    (one, other), (later,), left = map(json.loads, done.stdout.splitlines())
+    assert "first" in one and "third" not in one and "third" in other and "first" not in other
+    assert "first" in later and "third" in later and left == []

