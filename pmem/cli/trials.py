@@ -93,8 +93,8 @@ def trial_options(turns: int, counted: str) -> Callable[[F], F]:
 
 
 class Asked(NamedTuple):
-    """What was asked of a run: `given` are fields of Config, `extra` and `packages` what the arm
-    adds to it and to the versions, `urls` the endpoints of memory's models."""
+    """What was asked of a run: `given` are fields of Config, `extra` is what the arm adds to it,
+    `urls` are the endpoints of memory's models."""
 
     folder: Path
     resume: bool
@@ -103,7 +103,6 @@ class Asked(NamedTuple):
     given: Mapping[str, Any]
     extra: Mapping[str, Any]
     urls: Mapping[str, str]
-    packages: Mapping[str, str]
 
     def config(
         self, benchmark: str, tasks: Mapping[str, Sequence[str]], extra: Mapping[str, Any]
@@ -127,7 +126,7 @@ def asked(
 ) -> Asked:
     """The options put in order. Raises Trouble where they cannot go together."""
     from pmem.evaluation.live import MODEL_ARMS
-    from pmem.evaluation.mem0_arm import EMBEDDER, version
+    from pmem.evaluation.mem0_arm import EMBEDDER
     from pmem.memory.model.style import PURE_TEMPERATURE
 
     arm = given["arm"]
@@ -138,10 +137,8 @@ def asked(
         raise Trouble(f"pure is a form of the arm selective, not of {arm}", code=Exit.USAGE)
     if (embedder or embedder_url) and arm != "mem0":
         raise Trouble(f"the arm {arm} has no embedder", code=Exit.USAGE)
-    extra, packages = {}, {}
+    extra = {}
     if arm == "mem0":
-        with refusals():
-            packages["mem0ai"] = version()
         extra["embedder"] = embedder or EMBEDDER
         given["interval"] = 1  # it adds every step
     if given["pure"] and given["memory_temperature"] is None:
@@ -154,7 +151,6 @@ def asked(
         given,
         extra,
         {"memory_url": memory_url, "embedder_url": embedder_url},
-        packages,
     )
 
 
@@ -162,11 +158,12 @@ def asked(
 def refusals() -> Iterator[None]:
     """What cannot be run, in the user's words: a package that is not there, a wrong option."""
     from pmem.evaluation.harbor_python import NoHarbor
+    from pmem.evaluation.played import CannotGoOn
     from pmem.evaluation.tau2_bench import NotThere
 
     try:
         yield
-    except (NotThere, NoHarbor) as error:
+    except (NotThere, NoHarbor, CannotGoOn) as error:
         raise Trouble(str(error)) from error
     except ValueError as error:
         raise Trouble(str(error), code=Exit.USAGE) from error
@@ -185,9 +182,12 @@ def begun(
 ) -> Results:
     """The results folder, new or gone on with. Raises ValueError with a sentence."""
     from pmem import __version__
+    from pmem.evaluation.mem0_arm import version
     from pmem.evaluation.results import begin
 
-    known = {"pmem": __version__, **versions, **what.packages}
+    known = {"pmem": __version__, **versions}
+    if config.arm == "mem0":
+        known["mem0ai"] = version()
     return begin(environment.cwd / what.folder, config, known, resume=what.resume)
 
 
