@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import signal
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
 from typing import Any
+
+from pmem.store import files
 
 #: Called after each update: how many are done, of how many, and the latest figure that is logged.
 Progress = Callable[[int, int, float | None], None]
 
 #: A directory of a training's state, as transformers names it.
 _CHECKPOINT = "checkpoint-"
+_ASKED = "asked.json"
 
 
 class Stop:
@@ -71,6 +75,30 @@ def newest(folder: Path) -> Path | None:
         and (path / "trainer_state.json").exists()
     ]
     return max(found, key=lambda path: int(path.name.removeprefix(_CHECKPOINT)), default=None)
+
+
+def may_go_on(states: Path, asked: Mapping[str, Any], *, resume: bool) -> None:
+    """What is asked for is written beside the states of a training that begins. Raises ValueError
+    where a training that was stopped is there, and with `resume` where none is or another one."""
+    out = states.parent
+    if not resume:
+        if newest(states) is not None:
+            raise ValueError(
+                f"{out} holds a training that was stopped; go on with --resume, or name another -o"
+            )
+        files.write_file(states / _ASKED, json.dumps(asked).encode())
+        return
+    had: Any = None
+    with suppress(OSError, ValueError):
+        had = json.loads((states / _ASKED).read_text("utf-8"))
+    if had is None:
+        raise ValueError(f"there is no training in {out} to go on with; leave --resume out")
+    other = [name for name in asked if had.get(name) != asked[name]]
+    if other:
+        raise ValueError(
+            f"the training in {out} was begun with another {', '.join(other)}; "
+            "say the same again, or name another -o"
+        )
 
 
 def points(history: Sequence[dict[str, Any]], figure: str) -> list[tuple[float, float]]:

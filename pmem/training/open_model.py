@@ -28,6 +28,8 @@ QUIET = {
 }
 #: Tokens of an answer that is waited for; recorded ones have some hundreds.
 MAX_ANSWER = 1024
+#: Where adapters lie in the directory of a trained model.
+ADAPTER = "adapter"
 _PROBE: list[dict[str, Any]] = [
     {"role": "system", "content": "s"},
     {"role": "user", "content": "u"},
@@ -172,6 +174,29 @@ def answers(
 
     model.eval()
     return answer
+
+
+def adapters(rank: int) -> Any:
+    """What of a model learns: adapters of a rank, None (all of it) for 0."""
+    if not rank:
+        return None
+    import peft
+
+    return peft.LoraConfig(
+        r=rank, lora_alpha=2 * rank, target_modules="all-linear", task_type="CAUSAL_LM"
+    )
+
+
+def keep(trainer: Any, open_model: OpenModel, out: Path) -> OpenModel:
+    """The trained model, whole, written where a server finds it; adapters beside it too."""
+    model = trainer.accelerator.unwrap_model(trainer.model)
+    if hasattr(model, "merge_and_unload"):
+        model.save_pretrained(out / ADAPTER)
+        model = model.merge_and_unload()
+    model.config.use_cache = True
+    model.save_pretrained(out)
+    open_model.tokenizer.save_pretrained(out)
+    return OpenModel(model, open_model.tokenizer)
 
 
 def as_template(messages: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

@@ -22,13 +22,19 @@ def facts_of(steps: Iterable[Step]) -> list[Facts]:
 
 def recurred(facts: Sequence[Facts], number: int, within: int = LOOKED_AT) -> bool:
     """Whether a failure seen up to step `number` came back in the next `within` acts."""
+    return came_back(facts, number, within) is not None
+
+
+def came_back(facts: Sequence[Facts], number: int, within: int = LOOKED_AT) -> Facts | None:
+    """The first of the next `within` acts that fails as one up to step `number` did, if any."""
     before = [f for f in facts if f.number <= number and f.failed]
     commands = {(f.normal, f.cwd) for f in before if f.kind == "command" and f.normal}
     lines = {f.failure for f in before if f.failure}
     following = [f for f in facts if f.number > number and f.kind in ACTING_KINDS][:within]
-    return any(
-        f.failed and ((f.normal, f.cwd) in commands or f.failure in lines) for f in following
+    again = (
+        f for f in following if f.failed and ((f.normal, f.cwd) in commands or f.failure in lines)
     )
+    return next(again, None)
 
 
 def noise(decisions: Iterable[Mapping[str, Any]]) -> set[tuple[Any, Any]]:

@@ -9,23 +9,21 @@ import json
 import shutil
 import warnings
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from pmem.store import files
-from pmem.training.course import Progress, Stop, follower, newest, points, stoppable
+from pmem.training.course import Progress, Stop, follower, may_go_on, newest, points, stoppable
 from pmem.training.curve import curve
 from pmem.training.data_set import DataSet, Row, decided
 from pmem.training.export import histogram
 from pmem.training.held_out import Anew, figures, play_anew
-from pmem.training.open_model import OpenModel, answers, encoded, libraries, load
+from pmem.training.open_model import OpenModel, adapters, answers, encoded, keep, libraries, load
 
-STATES, ADAPTER, TOLD, PICTURE = "states", "adapter", "sft.json", "loss.svg"
+STATES, TOLD, PICTURE = "states", "sft.json", "loss.svg"
 #: As the trainer logs them: over the updates, and over the rows held out.
 LOSSES = {"training": "loss", "validation": "eval_loss"}
-_ASKED = "asked.json"
 #: The share of a training after which its state is kept, and the rows held out are looked at.
 _EVERY = 0.1
 #: Rows that are played anew together.
@@ -65,7 +63,7 @@ def train(
     Raises ValueError with a sentence, NoTrainer, OSError; KeyboardInterrupt once the state is kept.
     """
     asked = json.loads(json.dumps({**asdict(options), "data": data.stamp}))
-    _may_go_on(out, asked, resume=resume)
+    may_go_on(out / STATES, asked, resume=resume)
     frozen = load(
         options.model,
         template=Path(options.template) if options.template else None,
@@ -77,13 +75,12 @@ def train(
     sides = [_examples(frozen, side, options.max_tokens) for side in (rows, data.validation)]
     if not sides[0]:
         raise ValueError(f"no row has at most {options.max_tokens} tokens; say more --max-tokens")
-    files.write_file(out / STATES / _ASKED, json.dumps(asked).encode())
     with warnings.catch_warnings(), stoppable() as stop:
         warnings.simplefilter("ignore")
         trainer = _trainer(options, frozen, sides, out / STATES, stop, progress)
         state = newest(out / STATES)
         trainer.train(resume_from_checkpoint=str(state) if state else None)
-    trained = _kept(trainer, frozen, out, adapters=bool(options.rank))
+    trained = keep(trainer, frozen, out)
     history = trainer.state.log_history
     losses = {name: points(history, figure) for name, figure in LOSSES.items()}
     told = {
@@ -128,28 +125,6 @@ def spread(rows: Sequence[Row], most: int) -> list[Row]:
     return speaking + silent[::every][:room]
 
 
-def _may_go_on(out: Path, asked: dict[str, Any], *, resume: bool) -> None:
-    """Raises ValueError where `out` holds something else than what is asked for."""
-    states = out / STATES
-    if not resume:
-        if newest(states) is not None:
-            raise ValueError(
-                f"{out} holds a training that was stopped; go on with --resume, or name another -o"
-            )
-        return
-    had: Any = None
-    with suppress(OSError, ValueError):
-        had = json.loads((states / _ASKED).read_text("utf-8"))
-    if had is None:
-        raise ValueError(f"there is no training in {out} to go on with; leave --resume out")
-    other = [name for name in asked if had.get(name) != asked[name]]
-    if other:
-        raise ValueError(
-            f"the training in {out} was begun with another {', '.join(other)}; "
-            "say the same again, or name another -o"
-        )
-
-
 def _examples(
     open_model: OpenModel, rows: Sequence[Row], max_tokens: int
 ) -> list[dict[str, list[int]]]:
@@ -174,16 +149,6 @@ def _trainer(
     import datasets
 
     torch, transformers, trl = libraries()
-    adapters = None
-    if options.rank:
-        import peft
-
-        adapters = peft.LoraConfig(
-            r=options.rank,
-            lora_alpha=2 * options.rank,
-            target_modules="all-linear",
-            task_type="CAUSAL_LM",
-        )
     gpu = torch.cuda.is_available()
     together = min(options.at_once, options.batch)
     arguments = trl.SFTConfig(
@@ -218,20 +183,8 @@ def _trainer(
         train_dataset=train,
         eval_dataset=validation if sides[1] else None,
         processing_class=open_model.tokenizer,
-        peft_config=adapters,
+        peft_config=adapters(options.rank),
         callbacks=[follower(transformers, stop, progress)],
     )
     trainer.remove_callback(transformers.PrinterCallback)
     return trainer
-
-
-def _kept(trainer: Any, open_model: OpenModel, out: Path, *, adapters: bool) -> OpenModel:
-    """The trained model, whole, written where a server finds it; adapters beside it too."""
-    model = trainer.accelerator.unwrap_model(trainer.model)
-    if adapters:
-        model.save_pretrained(out / ADAPTER)
-        model = model.merge_and_unload()
-    model.config.use_cache = True
-    model.save_pretrained(out)
-    open_model.tokenizer.save_pretrained(out)
-    return OpenModel(model, open_model.tokenizer)

@@ -88,11 +88,19 @@ class Turn:
             )
         return said
 
-    def opening(self, redact: Callable[[str], str] = plain_redact) -> list[dict[str, Any]]:
+    def opening(
+        self,
+        redact: Callable[[str], str] = plain_redact,
+        texts: Mapping[str, str] | None = None,
+    ) -> list[dict[str, Any]]:
         """The first messages of its conversation as a model is sent them, in the form of chat
-        completions."""
+        completions; `texts` are prompts by name where they are not pmem's own."""
         prompts = Prompts(
-            load_prompts(), STYLES["selective"], native_tools=True, timeout=0, redact=redact
+            texts or load_prompts(),
+            STYLES["selective"],
+            native_tools=True,
+            timeout=0,
+            redact=redact,
         )
         request = prompts.manage(self.moment)
         asked = "\n\n".join(message.text for message in request.messages)

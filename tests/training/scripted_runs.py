@@ -140,11 +140,11 @@ def silent(first: int, last: int) -> Row:
     return {"type": "silence", "from": first, "to": last, "why": "healthy"}
 
 
-def write(folder: Path) -> Path:
-    """The dataset in a directory, which is made."""
-    made = [(f"blind-{name}", blind(name, n)) for n, name in enumerate(LIBRARIES)]
-    made += [(f"tool-{name}", no_tool(name, n)) for n, name in enumerate(TOOLS)]
-    made += [(f"healthy-{name}", healthy(name, n)) for n, name in enumerate(HEALTHY)]
+def write(folder: Path, *, most: int = 9) -> Path:
+    """The dataset in a directory, which is made, with at most so many runs of each kind."""
+    made = [(f"blind-{name}", blind(name, n)) for n, name in enumerate(LIBRARIES[:most])]
+    made += [(f"tool-{name}", no_tool(name, n)) for n, name in enumerate(TOOLS[:most])]
+    made += [(f"healthy-{name}", healthy(name, n)) for n, name in enumerate(HEALTHY[:most])]
     manifest, labels = [], []
     for id, (task, steps, own) in made:
         lines = [{"step": n, **step} for n, step in enumerate(steps, start=1)]
