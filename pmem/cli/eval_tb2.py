@@ -16,7 +16,7 @@ from pmem.cli.trials import Asked, asked, begun, price, prices_of, refusals, tri
 
 if TYPE_CHECKING:
     from pmem.evaluation.harbor_job import Agent
-    from pmem.evaluation.results import Config
+    from pmem.evaluation.results import Config, Results
 
 #: Says to the interpreter that was found that it is the one.
 FOUND = "PMEM_HARBOR_FOUND"
@@ -213,6 +213,11 @@ def _run(
         finally:
             results = load(results.folder)
             collect(results, prices)
+    return _tell(environment, results, left)
+
+
+def _tell(environment: Environment, results: Results, left: int) -> int:
+    """What came of it, and the exit code; `left` trials were to be run."""
     broken = len(results.missing())
     spoke = sum(trial.spoke for trial in results.trials)
     points = sum(trial.points for trial in results.trials)

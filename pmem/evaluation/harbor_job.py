@@ -1,6 +1,6 @@
 """A run on Harbor: its job's configuration, the tasks, and its own job runner with our ear at it.
 
-Imports Harbor, late: only `dataset` and `job` can be used without it.
+Imports Harbor, late: `dataset`, `counted` and `job` can be used without it.
 """
 
 from __future__ import annotations
