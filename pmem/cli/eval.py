@@ -15,7 +15,7 @@ from pmem.cli.eval_tau2 import tau2
 from pmem.cli.eval_tb2 import tb2
 from pmem.cli.exits import Exit, Trouble
 from pmem.cli.options import json_option
-from pmem.cli.playing import model_options, players
+from pmem.cli.playing import players, several_models
 
 if TYPE_CHECKING:
     from pmem.evaluation.evaluate import Evaluation
@@ -75,7 +75,7 @@ answers of each run, and what was answered there is not asked again.""",
     help="off, rules (default), scripted:FILE, or with a model selective, bank, always, "
     "advisor; may be given several times.",
 )
-@model_options
+@several_models
 @click.option(
     "--show",
     type=click.Choice(["misses", "alarms"]),

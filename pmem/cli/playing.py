@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -25,18 +26,31 @@ if TYPE_CHECKING:
 #: A program that answers may be a person's: seconds it may take for one answer.
 PATIENCE = 3600.0
 
+#: What the name of a directory does without: slashes of a model's name, blanks.
+_ODD = re.compile(r"[^\w.:@=+-]+")
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 def model_options(command: F) -> F:
     """`--model`, `--pure`, `--prompts-to` and `--yes`, as one argument `playing` asks for."""
+    return _options(command, several=False)
+
+
+def several_models(command: F) -> F:
+    """The same, and `--model` may be given several times: `players` asks for it."""
+    return _options(command, several=True)
+
+
+def _options(command: F, *, several: bool) -> F:
     for option in reversed(
         (
             click.option(
                 "--model",
                 metavar="PROVIDER:NAME",
+                multiple=several,
                 help="The model that plays: anthropic:NAME, openai:NAME, command:PROGRAM or "
-                "scripted:FILE.",
+                f"scripted:FILE{'; of several, one after the other' if several else ''}.",
             ),
             click.option(
                 "--pure",
@@ -60,13 +74,15 @@ def model_options(command: F) -> F:
 
 @dataclass
 class Player:
-    """Makes the memory agent of an arm anew for each run. `taken` is what its model took."""
+    """Makes the memory agent of an arm anew for each run. `taken` is what its model took, `label`
+    what tells it from players of the same arm."""
 
     environment: Environment
     arm: str
     settings: Settings | None = None
     pure: bool = False
     prompts_to: Path | None = None
+    label: str = ""
     steps: int = 0
     at: int = 0
     taken: Taken | None = None
@@ -80,7 +96,7 @@ class Player:
     @property
     def name(self) -> str:
         """The arm in a table."""
-        return "pure" if self.pure else self.arm
+        return " ".join(part for part in ("pure" if self.pure else self.arm, self.label) if part)
 
     def memory(self, run: str = "", steps: int = 0) -> MemoryAgent:
         """A fresh memory agent; `run` names a directory below `prompts_to`, `steps` how long the
@@ -110,7 +126,7 @@ class Player:
 
         if self.arm == "off":
             return Scripted([])
-        return self.memory(f"{self.name}/{run.id}", len(run.lines))
+        return self.memory(f"{_ODD.sub('-', self.name)}/{run.id}", len(run.lines))
 
     @contextmanager
     def telling(self) -> Iterator[None]:
@@ -143,7 +159,8 @@ class Player:
         read = usage.input + usage.cache_read + usage.cache_write
         reused = sum(recorded.reused for recorded in self._recorded)
         calls = f"{taken.ledger.calls} calls" + (f" ({reused} answered on disk)" if reused else "")
-        line = f"{calls}, {read:,} tokens in, {usage.output:,} out"
+        who = f"{self.name}: " if self.label else ""
+        line = f"{who}{calls}, {read:,} tokens in, {usage.output:,} out"
         line += dollars(taken.ledger.money)
         if self.prompts_to is not None:
             line += f"; prompts and answers in {self.prompts_to}"
@@ -248,19 +265,28 @@ def player(
     return Player(environment, arm, _settings(environment, arm, model, yes), pure, prompts_to)
 
 
-def players(environment: Environment, arms: Sequence[str], **asked: Any) -> list[Player]:
-    """The player of each arm; the model that is named is for those that have one.
+def players(
+    environment: Environment, arms: Sequence[str], *, model: Sequence[str], **asked: Any
+) -> list[Player]:
+    """The player of each arm; an arm that has a model has a player for each that is named.
 
     Raises Trouble as `player` does, and where no arm has the model that is named.
     """
     from pmem.memory.arms import EMBEDDED, WITH_MODEL
 
     without = {**asked, "model": None, "pure": False, "prompts_to": None}
+    models = tuple(dict.fromkeys(model))
     some = any(arm in WITH_MODEL for arm in arms)
-    return [
-        player(environment, arm, **(without if some and arm in EMBEDDED else asked))
-        for arm in arms or (None,)
-    ]
+    found = []
+    for arm in arms or (None,):
+        if some and arm in EMBEDDED:
+            found.append(player(environment, arm, **without))
+            continue
+        for one in models or (None,):
+            plays = player(environment, arm, model=one, **asked)
+            plays.label = one if one and len(models) > 1 else ""
+            found.append(plays)
+    return found
 
 
 def _settings(environment: Environment, arm: str, model: str | None, yes: bool) -> Settings:

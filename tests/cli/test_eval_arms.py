@@ -158,6 +158,22 @@ def test_arms_without_a_model_stand_beside_one_with(pmem: Call, dataset: Path, m
     assert said.code == 0 and list(json.loads(said.out)) == ["selective", "off", "rules"]
 
 
+def test_models_stand_side_by_side(pmem: Call, dataset: Path, model: str, tmp_path: Path) -> None:
+    (tmp_path / "silent.json").write_text('{"replies": [{"text": "<no_intervention/>"}]}')
+    silent, calls = f"scripted:{tmp_path / 'silent.json'}", tmp_path / "calls"
+    models = ("--model", model, "--model", silent, "--model", model)
+    told = ("--dataset", str(dataset), "--prompts-to", str(calls))
+    said = pmem("eval", "replay", "--arm", "rules", "--arm", "selective", *models, *told, "--json")
+    assert said.code == 0, said.err
+    found = json.loads(said.out)
+    assert list(found) == ["rules", f"selective {model}", f"selective {silent}"]
+    assert found[f"selective {model}"]["recall"] == 1.0
+    assert found[f"selective {silent}"]["recall"] == 0.0
+    # What each of them took, and what each was asked, can be told apart.
+    assert f"selective {silent}: " in said.err
+    assert len([path for path in calls.iterdir() if list(path.rglob("calls.jsonl"))]) == 2
+
+
 @pytest.mark.parametrize("wrong", ["on", "selectiv"])
 def test_a_wrong_arm_is_told_before_anything_is_asked(
     pmem: Call, dataset: Path, model: str, tmp_path: Path, wrong: str
