@@ -26,6 +26,8 @@ from pmem.memory.model.wants import Wants
 
 #: So many answers a question that waits may be behind; few lanes ever wait.
 MAX_LATE = 64
+#: Trajectories of which is known when the model was asked last; to have forgotten one costs a call.
+MAX_WANTS = 64
 #: Of two questions that wait, the trigger that tells more is kept.
 _RANK = (
     *(Trigger.INTERVAL, Trigger.FIRST_STEP, Trigger.REPEAT, Trigger.FAILURE),
@@ -92,7 +94,9 @@ class Mind:
         """Hand a moment over, if it is worth a call; True if it was."""
         if self.stopped or self._closed:
             return False
-        wants = self._wants.setdefault(lane, Wants())
+        wants = self._wants[lane] = self._wants.pop(lane, None) or Wants()
+        if len(self._wants) > MAX_WANTS:
+            del self._wants[next(iter(self._wants))]
         if not self.agent.style.pure and not (self.gate.asks(moment) and wants.asks(moment)):
             return False
         with self._changed:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 
 import pytest
@@ -25,6 +26,7 @@ from pmem.core.bank import (
     free_id,
     normal_id,
 )
+from pmem.core.fold import contradicts
 
 
 def attempt(step: int, failed: bool = True, **more: object) -> RecordAttempt:
@@ -281,3 +283,64 @@ def test_a_sentence_of_an_earlier_version_is_pmems_own_and_written_anew() -> Non
     bank.put(replace(entry, content="npm test in api/: failed at step 2 (no db)."))
     bank.apply(attempt(4))
     assert bank.procedural[0].content == "npm test in api/: failed at steps 2, 4 (“no db”)."
+
+
+COMMANDS = st.sampled_from(["make", "npm test", "./run"])
+ANY_OP = st.one_of(
+    st.builds(
+        lambda command, cwd, failed, step: RecordAttempt(
+            command, cwd, failed, int(failed), "no" if failed else "", "", step, "s"
+        ),
+        COMMANDS,
+        st.sampled_from(["", "api"]),
+        st.booleans(),
+        st.integers(1, 9),
+    ),
+    st.builds(
+        lambda id, command: SaveProcedural(id, f"{command} fails at step 1.", "failed"),
+        st.sampled_from("ab"),
+        COMMANDS,
+    ),
+    st.builds(SaveKnowledge, st.sampled_from(["a", "make"]), st.just("x")),
+    st.builds(Delete, st.sampled_from(["a", "b", "make", "npm-test"])),
+    st.builds(
+        lambda id, command, source: PutEntry(
+            Entry("procedural", id, "", source=source, command=command, outcome="failed")
+        ),
+        st.sampled_from(["a", "hand"]),
+        COMMANDS,
+        st.sampled_from(["", "user"]),
+    ),
+)
+
+
+@examples(200)
+@given(st.lists(ANY_OP, max_size=25))
+def test_what_is_looked_up_is_what_going_through_the_whole_bank_finds(ops: list[BankOp]) -> None:
+    bank = MemoryBank()
+    for op in ops:
+        with suppress(ValueError):  # a person's words stay theirs
+            bank.apply(op)
+    assert bank.copy().entries == bank.entries and bank.copy().entries is not bank.entries
+    for command in ("make", "npm test", "./run"):
+        for cwd in ("", "api"):
+            passed = RecordAttempt(command, cwd, False, 0, "", "", 10, "s")
+            about = [entry for entry in bank.copy()._about(passed) if contradicts(passed, entry)]
+            whole = [entry for entry in bank.entries.values() if contradicts(passed, entry)]
+            assert sorted(e.id for e in about) == sorted(e.id for e in whole)
+            own = [e for e in bank.entries.values() if (e.command, e.cwd) == (command, cwd)]
+            found = bank.attempt(command, cwd)
+            assert (found in own) if own else (found is None)
+
+
+def test_what_is_done_to_a_copy_is_not_done_to_the_bank() -> None:
+    bank = bank_after(attempt(1), SaveKnowledge("a", "x"))
+    bank.revision, bank.extra = 7, {"mine": 1}
+    copy = bank.copy()
+    copy.apply(attempt(2))
+    copy.apply(Delete("a"))
+    copy.extra["mine"] = 2
+    assert (copy.revision, bank.extra) == (7, {"mine": 1})
+    assert bank.get("a") is not None and copy.get("a") is None
+    old, new = bank.attempt("npm test", "api"), copy.attempt("npm test", "api")
+    assert old is not None and new is not None and (old.attempts, new.attempts) == (1, 2)

@@ -91,10 +91,15 @@ def test_what_another_session_wrote_is_read_when_nobody_waits(
 
 
 def test_it_does_not_wait_for_ever(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    _, other = _sessions(project, monkeypatch)
+    one, other = _sessions(project, monkeypatch)
     assert not other.refresh()
-    monkeypatch.setattr(bank_file, "BEHIND", 0.0)
-    assert other.refresh() and "second" in other.bank.entries
+    moment = other.wait(0.0)
+    assert moment is not None
+    one.apply([SaveKnowledge("third", "Written later.")])
+    assert one.flush()
+    assert not other.refresh()
+    assert other.wait(0.0) == moment
+    assert other.due(moment)
 
 
 def test_whose_hand_was_at_work_is_not_forgotten_while_it_waits(
