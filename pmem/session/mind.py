@@ -94,7 +94,8 @@ class Mind:
         """Hand a moment over, if it is worth a call; True if it was."""
         if self.stopped or self._closed:
             return False
-        wants = self._wants[lane] = self._wants.pop(lane, None) or Wants()
+        known = self._wants.pop(lane, None)
+        wants = self._wants[lane] = Wants() if known is None else known
         if len(self._wants) > MAX_WANTS:
             del self._wants[next(iter(self._wants))]
         if not self.agent.style.pure and not (self.gate.asks(moment) and wants.asks(moment)):
