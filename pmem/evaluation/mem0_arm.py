@@ -125,7 +125,8 @@ class Mem0:
         except Exception as error:
             raise self._of_embedder(error) from error
         if not found:
-            return Silence("Mem0 finds nothing")
+            lost = self._asked.failure
+            return Silence(f"the step is not kept: {lost}" if lost else "Mem0 finds nothing")
         lines = [" ".join(str(one["memory"]).split()) for one in found]
         text = "\n".join(["Memories that may bear on this:", *(f"- {line}" for line in lines)])
         return Reminder(text, (), reason=self.name, cause=f"mem0:{step.number}", whole=True)
