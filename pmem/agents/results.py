@@ -39,7 +39,9 @@ _TAGGED = re.compile(
 )
 _CLINE = re.compile(r"\A\[Command exited with code (\d+)\]\n")
 _COPILOT = re.compile(r"\n?<(?:shellId: \S+|\S+) completed with exit code (\d+)>\s*\Z")
-_OPENCODE = re.compile(r"\n*<metadata>\n.*?</metadata>\s*\Z|\n*<bash_metadata>.*\Z", re.DOTALL)
+_OPENCODE = re.compile(r"<metadata>\n.*?</metadata>\s*\Z|<bash_metadata>.*\Z", re.DOTALL)
+#: What an agent adds behind an output is no longer than this.
+_LAST = 1000
 
 
 def results(text: str, failed: bool | None, commands: int = 1) -> list[Ran]:
@@ -64,7 +66,7 @@ def _one(text: str, failed: bool | None) -> Ran:
     tagged = _TAGGED.match(text)
     if tagged:
         return Ran(tagged[2], int(tagged[1]), failed, text)
-    ended = _COPILOT.search(text)
+    ended = _COPILOT.search(text, max(0, len(text) - _LAST))
     if ended:
         return Ran(text[: ended.start()], int(ended[1]), failed, text)
     if _GEMINI_HEAD.match(text) and (ran := gemini(text, failed)):

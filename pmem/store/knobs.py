@@ -27,9 +27,9 @@ class Knob(NamedTuple):
     """One setting.
 
     `allowed` lists the only values of a string, `least` is the smallest number. `runs` marks
-    those that name a program, an endpoint or spend money: a project's pmem.toml may set them
-    only if it is trusted, and so those that can keep it busy without end. `accepts` looks at a
-    string, or at each one of a list.
+    those that a project's pmem.toml may set only if it is trusted: that name a program or an
+    endpoint, spend, let a model hold, keep more or remove what was kept, or can keep pmem busy
+    without end. `accepts` looks at a string, or at each one of a list.
     """
 
     name: str
@@ -151,9 +151,10 @@ KNOBS: dict[str, Knob] = {
             "sure",
             "what may put a proposed action back, once",
             allowed=("sure", "watch", "never"),
+            runs=True,
         ),
         Knob("mode", "async", "sync: the agent waits for a model", allowed=("async", "sync")),
-        Knob("timeout", 60.0, "how long it waits in sync mode, in seconds", least=0.1),
+        Knob("timeout", 60.0, "how long it waits in sync mode, in seconds", least=0.1, runs=True),
         Knob(
             "deliver",
             "both",
@@ -161,10 +162,12 @@ KNOBS: dict[str, Knob] = {
             allowed=("both", "agent", "human", "none"),
         ),
         Knob("pure", False, "the paper's own memory agent: every step, two calls, no watches"),
-        Knob("session_tokens", 2_000_000, "tokens a session's model may take; 0: no limit"),
-        Knob("session_money", 2.0, "US dollars a session's model may take; 0: no limit"),
-        Knob("day_tokens", 10_000_000, "tokens of all sessions in a day; 0: no limit"),
-        Knob("day_money", 10.0, "US dollars of all sessions in a day; 0: no limit"),
+        Knob(
+            "session_tokens", 2_000_000, "tokens a session's model may take; 0: no limit", runs=True
+        ),
+        Knob("session_money", 2.0, "US dollars a session's model may take; 0: no limit", runs=True),
+        Knob("day_tokens", 10_000_000, "tokens of all sessions in a day; 0: no limit", runs=True),
+        Knob("day_money", 10.0, "US dollars of all sessions in a day; 0: no limit", runs=True),
         Knob(
             "pane",
             "auto",
@@ -178,7 +181,7 @@ KNOBS: dict[str, Knob] = {
             allowed=("auto", "9", "777", "never"),
         ),
         Knob("quiet", False, "no line at the start and at the end"),
-        Knob("record", False, "keep a recording of the terminal (terminal.cast)"),
+        Knob("record", False, "keep a recording of the terminal (terminal.cast)", runs=True),
         Knob("without", (), "rules of the memory agent that are switched off, by name"),
         Knob(
             "scope",
@@ -205,9 +208,11 @@ KNOBS: dict[str, Knob] = {
             "patience", 0.0, "how long a shell waits for a banner, in seconds; 0: unfelt", least=0
         ),
         Knob("max_entries", 500, "entries in the bank; the rest goes to archive.jsonl", least=10),
-        Knob("archive_mb", 20, "size of archive.jsonl, the newest are kept; 0: no limit"),
-        Knob("keep_days", 90, "session logs are removed after so many days; 0: never"),
-        Knob("keep_mb", 500, "and the oldest when a project's are larger; 0: never"),
+        Knob(
+            "archive_mb", 20, "size of archive.jsonl, the newest are kept; 0: no limit", runs=True
+        ),
+        Knob("keep_days", 90, "session logs are removed after so many days; 0: never", runs=True),
+        Knob("keep_mb", 500, "and the oldest when a project's are larger; 0: never", runs=True),
         Knob("shell", "", "the shell of `pmem shell`, by name or path; else $SHELL", runs=True),
         Knob(
             "agent",

@@ -141,3 +141,9 @@ def test_who_speaks_for_the_proxy_is_no_program_that_can_be_started(home: Any) -
     assert get("pmem-proxy") is PROXIED
     assert known("pmem-proxy") == "generic" and known("proxy") == "generic"
     assert PROXIED not in [adapter for adapter, _ in installed({"PATH": str(home)})]
+
+
+@pytest.mark.parametrize("text", ["<" * 200_000, "<a" * 100_000, "\n" * 200_000])
+def test_a_result_that_begins_much_is_read_in_a_moment(text: str) -> None:
+    (ran,) = results(text, None)
+    assert ran.exit_code is None

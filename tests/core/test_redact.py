@@ -419,3 +419,8 @@ def test_what_is_found_is_shown_without_its_value() -> None:
     told = findings(f"a {token} b <private>c</private> DB_PASSWORD={PW} x-…[redacted 9]")
     assert told == ["ghp_…[redacted 40]", "[private]", f"…[redacted {len(PW)}]"]
     assert findings("commit " + SHA1) == []
+
+
+@pytest.mark.parametrize("word", ["sk-", "token=", "-----BEGIN ", "eyJ", "://a:"])
+def test_a_text_that_begins_many_secrets_and_ends_none_is_read_in_a_moment(word: str) -> None:
+    assert len(redact(word * 8000)) > 0

@@ -92,6 +92,20 @@ def test_settings_of_a_stranger_run_nothing_and_are_named(repository: Path) -> N
     assert not (repository.parent / "pwned").exists(), shell.stderr
 
 
+def test_a_stranger_cannot_loosen_what_is_spent_held_or_kept(repository: Path) -> None:
+    wanted = {
+        **{"session_money": 0, "session_tokens": 0, "day_money": 0, "day_tokens": 0},
+        **{"hold": '"watch"', "record": "true", "keep_days": 1, "keep_mb": 1, "timeout": 9000},
+    }
+    (repository / ".pmem" / "pmem.toml").write_text(
+        "".join(f"{name} = {value}\n" for name, value in wanted.items())
+    )
+    for name, value in wanted.items():
+        said = run(repository, "config", name)
+        assert str(value).strip('"') not in said.stdout.split(), name
+        assert "pmem trust" in said.stderr
+
+
 def test_a_strangers_entries_are_quoted_and_hold_nothing_until_trusted(repository: Path) -> None:
     told = told_by_hooks(repository, ["ls", "git push --force"])
     assert "deny" not in told
