@@ -101,6 +101,7 @@ def load(
 
 def prepare(tokenizer: Any, template: Path | None = None) -> None:
     """Give a tokenizer a chat template that can be trained. Raises ValueError as `load`."""
+    from jinja2 import TemplateError
     from trl.chat_template_utils import add_response_schema, get_training_chat_template
 
     if template is not None:
@@ -114,25 +115,67 @@ def prepare(tokenizer: Any, template: Path | None = None) -> None:
         add_response_schema(tokenizer)
     try:
         tokenizer.chat_template = get_training_chat_template(tokenizer) or tokenizer.chat_template
-    except ValueError:
+    except (ValueError, TemplateError):
         raise ValueError(
             "the model's chat template does not mark what the assistant says, and is none that "
             "TRL knows; give one with {% generation %} by --chat-template FILE"
         ) from None
-    why = _unfit(tokenizer)
+    try:
+        why = _unfit(tokenizer)
+    except TemplateError as error:
+        why = f"takes no conversation with tools: {error}"
     if why:
         raise ValueError(f"the model's chat template {why}; give one by --chat-template FILE")
 
 
 def encoded(tokenizer: Any, messages: Sequence[Mapping[str, Any]]) -> tuple[list[int], list[int]]:
-    """A conversation as tokens, and for each 1 where the model itself said it."""
-    made = tokenizer.apply_chat_template(
-        as_template(messages),
-        tools=offered(),
-        return_dict=True,
-        return_assistant_tokens_mask=True,
+    """A conversation as tokens, and for each 1 where the model itself said it.
+
+    What the model says is encoded by itself: when it serves, it goes on after the tokens of a
+    prompt, and `<think>\\n` there is other tokens than `<think>\\n\\n` written at once.
+    """
+    text, spans = _rendered(tokenizer, messages)
+    prompts = (
+        len(_prompt(tokenizer, messages[:n]))
+        for n, message in enumerate(messages)
+        if message["role"] == "assistant"
     )
-    return list(made["input_ids"]), list(made["assistant_masks"])
+    ids: list[int] = []
+    said: list[int] = []
+    done = 0
+    for (marked, end), prompt in zip(spans, prompts, strict=True):
+        begin = max(marked, prompt)
+        for piece, mine in ((text[done:begin], 0), (text[begin:end], 1)):
+            made = tokenizer(piece, add_special_tokens=False)["input_ids"]
+            ids += made
+            said += [mine] * len(made)
+        done = end
+    rest = tokenizer(text[done:], add_special_tokens=False)["input_ids"]
+    return ids + rest, said + [0] * len(rest)
+
+
+def _rendered(
+    tokenizer: Any, messages: Sequence[Mapping[str, Any]]
+) -> tuple[str, list[tuple[int, int]]]:
+    """A conversation as text, and where in it the model's own words stand."""
+    from transformers.utils.chat_template_utils import render_jinja_template
+
+    texts, spans = render_jinja_template(
+        conversations=[as_template(messages)],
+        tools=offered(),
+        chat_template=tokenizer.get_chat_template(tools=offered()),
+        return_assistant_tokens_mask=True,
+        **tokenizer.special_tokens_map,
+    )
+    return texts[0], spans[0]
+
+
+def _prompt(tokenizer: Any, messages: Sequence[Mapping[str, Any]]) -> str:
+    """A conversation as text, up to where the model's next answer begins."""
+    made: str = tokenizer.apply_chat_template(
+        as_template(messages), tools=offered(), add_generation_prompt=True, tokenize=False
+    )
+    return made
 
 
 def asked(tokenizer: Any, messages: Sequence[Mapping[str, Any]]) -> list[int]:
@@ -220,22 +263,23 @@ def _unfit(tokenizer: Any) -> str:
     """Why a template will not do, "" if it will: tried on a conversation of both phases."""
     from trl.chat_template_utils import is_chat_template_stop_token_trained
 
-    ids, said = encoded(tokenizer, _PROBE)
-    if not any(said):
+    text, spans = _rendered(tokenizer, _PROBE)
+    if len(spans) != 2:
         return "does not mark what the assistant says"
     if not is_chat_template_stop_token_trained(tokenizer):
         return "does not let the model learn where its answer ends"
-    for before in (asked(tokenizer, _PROBE[:2]), asked(tokenizer, _PROBE[:5])):
-        if ids[: len(before)] != before:
-            return "changes what was said before when the conversation goes on"
-    own = tokenizer.decode([id for id, mine in zip(ids, said, strict=True) if mine])
+    prompts = [_prompt(tokenizer, _PROBE[:n]) for n in (2, 5)]
+    if not all(map(text.startswith, prompts)):
+        return "changes what was said before when the conversation goes on"
+    first, second = (
+        text[max(begin, len(prompt)) : end]
+        for (begin, end), prompt in zip(spans, prompts, strict=True)
+    )
     wanted = _PROBE[2]["tool_calls"][0]["function"]
-    calls = [
-        {"name": call.name, "arguments": dict(call.arguments)} for call in parse_tool_calls(own)
-    ]
+    calls = [{"name": c.name, "arguments": dict(c.arguments)} for c in parse_tool_calls(first)]
     if calls != [wanted]:
         return "writes calls as pmem does not read them"
-    found = find_intervention(own)
+    found = find_intervention(second)
     if found is None or (found.text, found.entries) != ("b", ("a",)):
         return "writes reminders as pmem does not read them"
     return ""

@@ -68,13 +68,18 @@ def test_the_template_is_checked_and_the_loss_is_on_the_models_own_words(tuned: 
     assert "mark what the assistant says" in told["unmarked"]
     assert "has no chat template" in told["none"]
     assert "writes calls as pmem does not read them" in told["other calls"]
+    assert "takes no conversation with tools" in told["gemma"]
+    # Qwen 3.5 begins its thoughts in the prompt: what it learns goes on after those tokens.
+    assert told["thinking"].startswith("\n</think>\n\n<no_intervention/>")
 
 
 #: What only runs where TRL is: templates that will do, and those that will not.
 TEMPLATES = r"""
 import json
+from pathlib import Path
+import trl
 from transformers import AutoTokenizer
-from pmem.training.open_model import encoded, libraries, prepare
+from pmem.training.open_model import asked, encoded, libraries, prepare
 
 libraries()
 rows = [json.loads(line) for line in open("data/train.jsonl")]
@@ -91,11 +96,20 @@ for row in rows:
 Path("unmarked.jinja").write_text("{% for m in messages %}{{ m.content }}{% endfor %}")
 Path("other calls.jinja").write_text(tokenizer.chat_template.replace("<tool_call>", "<call>"))
 Path("none.jinja").write_text("")
-for name in ("unmarked", "none", "other calls"):
+shipped = Path(trl.__file__).parent / "chat_templates"
+Path("gemma.jinja").write_text((shipped / "gemma.jinja").read_text())
+for name in ("unmarked", "none", "other calls", "gemma"):
     try:
         prepare(AutoTokenizer.from_pretrained("tiny"), Path(f"{name}.jinja"))
     except ValueError as error:
         told[name] = str(error)
+for name in ("qwen2_5", "qwen3_instruct_2507", "qwen3_5_nothink", "qwen3_6", "qwen3_5_think"):
+    tokenizer = AutoTokenizer.from_pretrained("tiny")
+    prepare(tokenizer, shipped / f"{name}.jinja")
+quiet = next(row["messages"] for row in rows if len(row["messages"]) == 3)
+ids, said = encoded(tokenizer, quiet)
+assert ids[: len(asked(tokenizer, quiet[:2]))] == asked(tokenizer, quiet[:2])
+told["thinking"] = tokenizer.decode([id for id, mine in zip(ids, said) if mine])
 print(json.dumps(told))
 """
 
