@@ -120,7 +120,7 @@ def _settings(environment: Environment, row: Row) -> None:
     table = grid((row.name, ""))
     tasks = ", ".join(f"{n} {name or 'tasks'}" for name, n in row.tasks.items())
     told = {
-        "benchmark": f"{title(row.benchmark)}: {tasks}",
+        "benchmark": f"{title(row.benchmark)}: {tasks}; one trial each",
         "arm": f"{row.arm}, in the paper's own form (--pure)" if row.pure else row.arm,
         "action model": f"{row.action_model}, temperature {row.action_temperature}",
         "memory model": f"{row.memory_model}, temperature {row.memory_temperature}"

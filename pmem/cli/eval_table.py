@@ -15,6 +15,11 @@ from pmem.cli.options import json_option
 if TYPE_CHECKING:
     from pmem.evaluation.table import Figures
 
+#: Cells that the table takes, with names of 9, and what goes first where there is less room.
+_WIDTH = 76
+_FIRST_OUT = (("95 %", 11), ("paper", 7), ("trials", 8), ("silence", 9), ("$/solved", 10))
+#: Cells of a domain with the paper's figure in brackets.
+_DOMAIN = 14
 _FOLDER = click.Path(path_type=Path)
 
 
@@ -77,21 +82,12 @@ def _tables(environment: Environment, rows: Sequence[Figures]) -> None:
     for mine in together(rows):
         config = mine[0].results.config
         show(environment, text(f"{title(config.benchmark)}, {config.action_model}", "bold"))
-        columns = ("", "trials", "pass@1", "95 %", "paper", "gain", "p", "silence", "$/solved")
-        whole = grid(columns, right=columns[1:])
+        left_out = _left_out(environment.columns)
+        columns = [name for name in _cells(mine[0]) if name not in left_out]
+        whole = grid(("", *columns), right=columns)
         for row in mine:
-            share, paired = row.whole, row.paired
-            whole.add_row(
-                text(row.name),
-                str(share.trials),
-                f"{share.passed:.1f}",
-                _range(share.interval),
-                _number(row.beside.weighted if row.beside else None),
-                f"{paired.gain:+.1f}" if paired else "base" if row.base else "–",
-                _p(paired.p) if paired else "–",
-                _number(row.silence, ".3f"),
-                _number(row.per_solved, ".2f"),
-            )
+            cells = _cells(row)
+            whole.add_row(text(row.name), *(cells[name] for name in columns))
         show(environment, whole)
         names = sorted({name for row in mine for name in row.domains})
         if names != [""]:
@@ -102,14 +98,40 @@ def _tables(environment: Environment, rows: Sequence[Figures]) -> None:
         show(environment, text(""))
 
 
+def _cells(row: Figures) -> dict[str, str]:
+    share, paired = row.whole, row.paired
+    return {
+        "trials": str(share.trials),
+        "pass@1": f"{share.passed:.1f}",
+        "95 %": _range(share.interval),
+        "paper": _number(row.beside.weighted if row.beside else None),
+        "gain": f"{paired.gain:+.1f}" if paired else "base" if row.base else "–",
+        "p": _p(paired.p) if paired else "–",
+        "silence": _number(row.silence, ".3f"),
+        "$/solved": _number(row.per_solved, ".2f"),
+    }
+
+
+def _left_out(room: int) -> set[str]:
+    """The columns that a terminal has no room for: no figure is ever cut."""
+    names = set()
+    width = _WIDTH
+    for name, cells in _FIRST_OUT:
+        if width > room:
+            names.add(name)
+            width -= cells
+    return names
+
+
 def _domains(environment: Environment, rows: Sequence[Figures], names: Sequence[str]) -> None:
     """pass@1 by domain with the paper's in brackets, and both averages."""
     from pmem.cli.tables import grid, show, text
 
     columns = ("by domain", *names, "macro", "by task")
     table = grid(columns, right=columns[1:])
+    bare = environment.columns < len(columns[0]) + _DOMAIN * (len(columns) - 1)
     for row in rows:
-        paper = row.beside
+        paper = None if bare else row.beside
         cells = [
             _beside(row.domains[n].passed, paper.passed.get(n) if paper else None)
             if n in row.domains
@@ -123,7 +145,7 @@ def _domains(environment: Environment, rows: Sequence[Figures], names: Sequence[
             _beside(row.whole.passed, paper.weighted if paper else None),
         )
     show(environment, table)
-    if any(row.beside for row in rows):
+    if any(row.beside for row in rows) and not bare:
         show(environment, text("in brackets: the paper", "dim"))
 
 

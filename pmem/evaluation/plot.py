@@ -13,6 +13,8 @@ from pmem.evaluation.paper import title
 from pmem.evaluation.table import Figures, Share, together
 
 LEFT, WIDTH, RIGHT, ROW, TOP = 190, 460, 70, 26, 62
+#: Characters of a name that fit beside the plot.
+LONGEST = 22
 STYLE = """\
 text { font: 13px system-ui, sans-serif; fill: #1f2328 }
 .small { font-size: 11px; fill: #59636e }
@@ -92,7 +94,8 @@ def _drawn(y: int, line: _Line) -> str:
         return f'<text x="{line.indent}" y="{y + 4}"{kind}>{escape(line.name)}</text>'
     low, high = line.share.interval
     made = (
-        f'<text x="{line.indent}" y="{y + 4}">{escape(line.name)}</text>'
+        f'<text x="{line.indent}" y="{y + 4}">{escape(_short(line.name))}'
+        f"<title>{escape(line.name)}</title></text>"
         f'<line x1="{_x(low)}" y1="{y}" x2="{_x(high)}" y2="{y}" class="range"/>'
         f'<circle cx="{_x(line.share.passed)}" cy="{y}" r="5" class="ours"/>'
         f'<text x="{LEFT + WIDTH + 16}" y="{y + 4}">{line.share.passed:.1f}</text>'
@@ -100,6 +103,10 @@ def _drawn(y: int, line: _Line) -> str:
     if line.paper is not None:
         made += f'<path d="M{_x(line.paper)} {y - 7} l7 7 l-7 7 l-7 -7 z" class="paper"/>'
     return made
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= LONGEST else f"{name[: LONGEST - 1]}…"
 
 
 def _x(percent: float) -> float:

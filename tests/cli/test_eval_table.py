@@ -34,6 +34,15 @@ def test_the_table_fits_a_narrow_terminal(pmem: Call, folders: list[str]) -> Non
     assert "75.0 (78.0)" in said.out and "in brackets: the paper" in said.out
 
 
+@pytest.mark.parametrize("columns", [40, 50, 60, 70, 80, 200])
+def test_no_figure_is_cut_whatever_the_width(pmem: Call, folders: list[str], columns: int) -> None:
+    out = pmem("eval", "table", *folders, columns=columns).out
+    first = [line for line in out.splitlines() if line.startswith("pure")]
+    assert len(first) == 2 and "+30.0" in first[0].split() and ".375" in first[0].split()
+    assert "70.0" in first[0].split() and "70.8" in first[1].split()
+    assert ("39.7–89.2" in first[0]) == (columns >= 76)
+
+
 def test_the_table_as_data_and_as_a_picture(pmem: Call, folders: list[str], tmp_path: Path) -> None:
     picture = tmp_path / "pass.svg"
     said = pmem("eval", "table", *folders, "--json", "--plot", str(picture))

@@ -124,6 +124,9 @@ def test_folders_of_one_arm_are_told_apart(tmp_path: Path) -> None:
     names = [row.name for row in figures([recorded(tmp_path, "off"), first[0], second])]
     assert names == ["off", "pure (selective)", "pure (again)"]
     assert [row.name for row in figures(first[:1])] == ["pure"]
+    long = recorded(tmp_path / "x", "selective").folder.rename(tmp_path / ("<of>" * 20))
+    drawn = [e.text for e in ElementTree.fromstring(svg(figures([first[0], load(long)]))).iter()]
+    assert "pure (<of><of><of><of…" in drawn and f"pure ({'<of>' * 20})" in drawn
 
 
 @given(st.integers(1, 400).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
