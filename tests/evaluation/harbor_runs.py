@@ -14,17 +14,11 @@ import pytest
 from benches import program_of
 from harbor_models import MEMORY
 from harbors import QUIET, interpreter
+from tau2s import DRIVER
 from venvs import CHECKOUT
 
 HERE = Path(__file__).parent
 TASK = HERE / "harbor_tasks" / "build-it"
-#: Runs several commands of pmem in one process, for Harbor takes seconds to load.
-DRIVER = """
-import json, sys
-from pmem.cli.environment import Environment
-from pmem.cli.main import run
-sys.exit(max(run(argv, Environment.of_process()) for argv in json.load(sys.stdin)))
-"""
 #: In place of the installer that an adapter calls in its environment, where all is there already.
 UV = """#!/bin/sh
 if [ "$1 $2" = "tool list" ]; then echo "mini-swe-agent v2.4.6"; fi
@@ -101,8 +95,8 @@ def run(
 ) -> subprocess.CompletedProcess[str]:
     """Commands of pmem, one after the other, with the models at `url`."""
     return subprocess.run(
-        [interpreter(), "-c", DRIVER],
-        input=json.dumps(commands),
+        [interpreter(), "-c", f"COMMANDS = {list(map(list, commands))!r}\n{DRIVER}"],
+        stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
         cwd=home,
