@@ -62,6 +62,7 @@ def train(
 
     Raises ValueError with a sentence, NoTrainer, OSError; KeyboardInterrupt once the state is kept.
     """
+    libraries()  # before anything is written
     asked = json.loads(json.dumps({**asdict(options), "data": data.stamp}))
     may_go_on(out / STATES, asked, resume=resume)
     frozen = load(
