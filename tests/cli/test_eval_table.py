@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from collections.abc import Callable
 from importlib.util import find_spec
@@ -134,3 +135,19 @@ def test_without_the_benchmark_it_says_what_to_install(pmem: Call, project: Path
     said = pmem("eval", "tau2", "--arm", "off", "--action-model", "openai:a", "--to", "x")
     assert said.code == 125 and "tau2-bench is not installed (PyPI's tau2 is another" in said.err
     assert not (project / "x").exists()
+
+
+def test_the_documents_prices_are_those_of_the_command(pmem: Call) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "reproduce.md").read_text("utf-8")
+    told = {
+        row.name: round(json.loads(pmem("eval", "paper", row.name, "--json").out)["cost"]["money"])
+        for row in rows()
+    }
+    for line in page.partition("| dollars |\n")[2].partition("\n\n")[0].splitlines()[1:]:
+        names, *_, dollars = (cell.strip() for cell in line.strip("|").split("|"))
+        first, *others = re.split(r", | / ", names)
+        rowed = [first, *(first.rpartition("-")[0] + other for other in others)]
+        asked = dollars.split(" / ") if "/" in dollars else [dollars] * len(rowed)
+        for name, money in zip(rowed, asked, strict=True):
+            assert told.pop(name) == int(money)
+    assert told == {}

@@ -174,7 +174,7 @@ def test_a_dry_run_reckons_from_assumptions_or_from_a_run(tmp_path: Path) -> Non
     wanted = config_of(row_named("tau2-sonnet-selective"))
     assert (wanted.trials, wanted.pure, wanted.interval, wanted.window) == (278, True, 1, 8)
     guessed = forecast(wanted, load_prices())
-    assert not guessed.measured and guessed.memory.input == 278 * 25 * 2 * 4500
+    assert not guessed.measured and guessed.memory.input == 278 * 25 * 2 * 7000
     like = recorded(tmp_path, "selective")
     measured = forecast(wanted, load_prices(), like)
     # 11 calls a trial of 90,000 / 11 tokens in and 2,000 / 11 out; Sonnet is 3 and 15 dollars.
