@@ -71,8 +71,3 @@ def test_a_directory_of_something_else_is_left_alone(
     said = sft(pmem, data, tmp_path / "out")
     assert said.code == 2 and "holds something else" in said.err
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["thesis.txt"]
-
-
-def test_there_must_be_something_to_go_on_with(pmem: Call, data: Path, tmp_path: Path) -> None:
-    said = sft(pmem, data, tmp_path / "out", "--resume")
-    assert said.code == 2 and "there is no training in" in said.err
