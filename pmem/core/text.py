@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import re
+import unicodedata
 
 #: What `shorten` and `last_lines` put where something was left out.
 ELLIPSIS = "…"
@@ -87,14 +88,18 @@ _LINE_BREAKS = re.compile("\r\n?|[\x0b\x0c\x85\u2028\u2029]")
 _FOLD = str.maketrans(
     {chr(0xFEE0 + c): chr(c) for c in range(0x21, 0x7F)}
     | dict(zip("‹〈《⟨⟪﹤≪«›〉》⟩⟫﹥≫»【〔】〕∶︰", "<" * 8 + ">" * 8 + "[[]]::", strict=True))
-    | dict(zip("аеорсухіјѕһԁո", "aeopcyxijshdn", strict=True))
+    | dict(zip("аеорсухіјѕһԁոſ", "aeopcyxijshdns", strict=True))
+    # Mathematical letters of every style (Unicode 1D400 to 1D6A3): bold, italic, monospaced, …
+    | {c: unicodedata.normalize("NFKC", chr(c)) for c in range(0x1D400, 0x1D6A4)}
 )
 # Names that mean something to an agent's harness, to a model's template or to pmem itself.
 _TAG_NAMES = (
-    r"antml:[\w-]*|\|[\w ]{1,40}\||bos|eos|sys|system(?:[-_ ][\w-]+)?"
-    r"|context[-_ ]for[-_ ]action|no[-_ ]intervention|memory(?:[-_ ]?reminder)?|pmem"
+    r"antml:[\w-]*|\|[\w ]{1,40}\||bos|eos|sys|system(?:[-_\s][\w-]*+)?"
+    r"|context[-_ ]for(?:[-_ ]action)?|no[-_ ]intervention|memory(?:[-_ ]?reminder)?|pmem"
     r"|tool[-_](?:calls?|use|results?|response|output)|function(?:[-_](?:calls?|results?|response))?"
     r"|invoke|parameter|thinking|think|assistant|user|human|developer|instructions?"
+    r"|(?:start|end)[-_]of[-_](?:turn|text)|environment[-_]context|user[-_]instructions?"
+    r"|task[-_]notification|(?:local[-_])?command[-_][\w-]+|bash[-_][\w-]+"
 )
 _TAG = re.compile(
     rf"(?<!<)(?P<open><++)\s*+/?\s*+(?:{_TAG_NAMES})(?![\w-])(?:[^<>\n]*+(?P<close>>++))?",

@@ -113,6 +113,21 @@ def test_nor_in_pieces_over_several_steps(style: str) -> None:
     assert grown(outputs_only(kept.bank)) == []
 
 
+@pytest.mark.parametrize("style", planted())
+def test_nor_in_the_name_of_a_file_or_in_a_command(style: str) -> None:
+    text = planted()[style]
+    session, _ = opened()
+    file = "/p/" + " ".join(clean(text).split())[:300]
+    for n in range(4):
+        proposed = Action("edit", f"Edit {file}", "/p", "Edit", f"e{n}")
+        failed = Step(0, "edit", proposed.text, text, cwd="/p", tool="Edit", is_error=True)
+        for answer in played(session, iter([Proposed(proposed), Observed(failed)])):
+            assert unruly(answer.to_agent) == []
+    shown = clean(text).replace("'", "")
+    for answer in played(session, failing(f"cat '{shown}'", "cat: no such file")):
+        assert unruly(answer.to_agent) == []
+
+
 @pytest.mark.parametrize("name", honest())
 def test_an_honest_failure_beside_them_is_told_as_it_is(name: str) -> None:
     session, kept = opened()

@@ -13,7 +13,7 @@ from pmem.core.sight import sight
 from pmem.core.step import Step
 from pmem.memory.rules.causes import STOPPED
 from pmem.memory.rules.ids import entry_id
-from pmem.memory.rules.phrases import file_name, phrase, quoted, steps, task_language
+from pmem.memory.rules.phrases import file_name, named, phrase, quoted, steps, task_language
 from pmem.memory.rules.recent import back
 from pmem.memory.rules.rule import Rule
 
@@ -38,7 +38,7 @@ def keep(moment: Moment) -> Sequence[BankOp]:
     return [
         SaveKnowledge(
             _id(path),
-            f"{path} is partial: {quoted(step.action)} was stopped while writing it (step"
+            f"{named(path)} is partial: {quoted(step.action)} was stopped while writing it (step"
             f" {step.number}).",
             (_TAG,),
             source,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Sequence
 from functools import cache
@@ -60,6 +61,9 @@ def steps(numbers: Sequence[int], lang: str) -> str:
     return phrase("steps", lang, numbers=("、" if lang != "ko" else ", ").join(told))
 
 
+_NAME = re.compile(r"[\w.@+~/-]{1,200}")
+
+
 def quoted(command: str) -> str:
     """A command in backticks, on one line, shortened in the middle where it is long."""
     line = " ".join(command.split()).replace("`", "'")
@@ -69,6 +73,14 @@ def quoted(command: str) -> str:
     return f"`{line}`"
 
 
+def named(path: str) -> str:
+    """A path as it is told: as it is, or like a command if there is more in it than a name.
+
+    Whoever wrote the project chose its names: none may read as words of pmem's own.
+    """
+    return path if _NAME.fullmatch(path) else quoted(path)
+
+
 def file_name(path: str) -> str:
     """A file as it is told: its name and the directory it lies in."""
-    return "/".join(path.rstrip("/").split("/")[-2:])
+    return named("/".join(path.rstrip("/").split("/")[-2:]))
