@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -94,6 +95,31 @@ def test_a_memory_that_cannot_be_asked_is_told_and_the_agent_is_answered(
 
     asyncio.run(play())
     assert reminded(endpoint.requests) == [False, False]
+
+
+def test_a_door_for_other_machines_answers_by_the_name_that_was_given_and_no_other(
+    endpoint: Endpoint,
+) -> None:
+    door = Door(f"{endpoint.url}/v1", "host.example")
+    assert door.address.startswith("http://host.example:")
+    here = door.address.replace("host.example", "127.0.0.1")
+
+    def status(host: str) -> int:
+        sent = urllib.request.Request(f"{here}/models", b"{}", {"Host": host})
+        try:
+            with urllib.request.urlopen(sent, timeout=30) as answer:
+                return int(answer.status)
+        except urllib.error.HTTPError as error:
+            return error.code
+
+    async def play() -> list[int]:
+        async with door.open(
+            Ear(await beside(Remembering("off"), TASK)), pytest.fail, transient=True
+        ):
+            names = ("host.example:1", "127.0.0.1", "evil.example")
+            return [await asyncio.to_thread(status, name) for name in names]
+
+    assert asyncio.run(play()) == [200, 200, 403]
 
 
 def test_what_goes_wrong_in_memory_itself_says_that_it_was_memory() -> None:
