@@ -95,7 +95,7 @@ _FOLD = str.maketrans(
 # Names that mean something to an agent's harness, to a model's template or to pmem itself.
 _TAG_NAMES = (
     r"antml:[\w-]*|\|[\w ]{1,40}\||bos|eos|sys|system(?:[-_\s][\w-]*+)?"
-    r"|context[-_ ]for(?:[-_ ]action)?|no[-_ ]intervention|memory(?:[-_ ]?reminder)?|pmem"
+    r"|context[-_ ]for(?:[-_ ](?:action)?)?|no[-_ ]intervention|memory(?:[-_ ]?reminder)?|pmem"
     r"|tool[-_](?:calls?|use|results?|response|output)|function(?:[-_](?:calls?|results?|response))?"
     r"|invoke|parameter|thinking|think|assistant|user|human|developer|instructions?"
     r"|(?:start|end)[-_]of[-_](?:turn|text)|environment[-_]context|user[-_]instructions?"
