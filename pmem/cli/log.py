@@ -71,7 +71,9 @@ def log(
         environment.say(about(place))
     lines = Lines(environment)
     decisions = decisions or reminders
+    empty = place.is_file()  # a session may have done nothing yet
     for step, decision in records(place, decisions=decisions, both=not as_json, follow=follow):
+        empty = False
         if reminders and not for_the_person(decision or {}):
             continue
         if as_json:
@@ -83,6 +85,8 @@ def log(
         elif decision is not None:
             environment.write(lines.decision(decision) if decisions else lines.said(decision))
         environment.stdout.flush()
+    if empty and not decisions:
+        raise Trouble(f"{place} holds no step", "pmem status shows the sessions", Exit.MISSING)
 
 
 def for_the_person(decision: dict[str, Any]) -> bool:
@@ -144,7 +148,21 @@ def the_session(
     place = find_session(environment, project, named, follow=follow)
     if place is None:
         raise nothing_recorded()
-    return place
+    return session_folder(place) if place.is_dir() else place
+
+
+def session_folder(place: Path) -> Path:
+    """The session's directory that this place names. Raises Trouble where it is no session's."""
+    from pmem.store.session_log import DECISIONS, STEPS, folder_of
+
+    folder = folder_of(place)
+    if (folder / STEPS).is_file() and (place == folder or place.name in (STEPS, DECISIONS)):
+        return folder
+    if place == folder:
+        raise Trouble(f"{place} is no session's directory", "pmem status shows them", Exit.MISSING)
+    raise Trouble(
+        f"{place} is no session's log", "pmem log FILE and pmem export show its steps", Exit.MISSING
+    )
 
 
 def nothing_recorded() -> Trouble:

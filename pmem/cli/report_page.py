@@ -46,7 +46,7 @@ def report(
 ) -> None:
     """Write a page on SESSION (by default the newest one here): what memory said, and what came
     of it."""
-    from pmem.cli.log import nothing_recorded, the_session
+    from pmem.cli.log import nothing_recorded, session_folder, the_session
     from pmem.cli.tables import write_json
     from pmem.review.account import in_words
 
@@ -58,7 +58,7 @@ def report(
     if everything:
         accounts = list(all_accounts(project))
     else:
-        accounts = [_account(the_session(environment, project, session))]
+        accounts = [_account(session_folder(the_session(environment, project, session)))]
     if not accounts:
         raise nothing_recorded()
     if as_json:
@@ -71,12 +71,11 @@ def report(
     write_out(environment, output, page)
 
 
-def _account(place: Path) -> Account:
+def _account(folder: Path) -> Account:
     from pmem.review.account import account
     from pmem.review.recorded import opened
-    from pmem.store.session_log import folder_of
 
-    return account(opened(folder_of(place)))
+    return account(opened(folder))
 
 
 def all_accounts(project: Project) -> Iterator[Account]:

@@ -44,12 +44,11 @@ def review(
             "pmem log and pmem report do not",
             Exit.USAGE,
         )
-    from pmem.cli.log import find_session
+    from pmem.cli.log import find_session, session_folder
     from pmem.review.browser import Browser
     from pmem.review.desk import Desk
     from pmem.review.view import View
     from pmem.store.bank_file import BankFile
-    from pmem.store.session_log import folder_of
     from pmem.store.sessions import list_sessions, of_session, session_info
 
     with opened_bank(environment, directory, blind=True) as bank_file:
@@ -66,7 +65,7 @@ def review(
 
         view = View(project.root.name, sessions, Desk(bank_file), own_bank)
         if place is not None:
-            view.open(session_info(folder_of(place)), step)
+            view.open(session_info(session_folder(place)), step)
         Browser(
             view,
             lambda text: _edited(environment, text),

@@ -229,6 +229,26 @@ def test_where_there_is_nothing_to_write_nothing_is_and_that_is_an_error(
     assert not (tmp_path / "page").exists()
 
 
+@pytest.mark.parametrize("asked", [["log"], ["report"], ["export", "--format", "atif"]], ids=str)
+@pytest.mark.parametrize("place", ["notes.txt", "."])
+def test_a_place_that_is_no_session_s_is_said(
+    project: Project, asked: list[str], place: str
+) -> None:
+    (project.root / "notes.txt").write_text("no step\n")
+    code, out, said = called(project, *asked, place)
+    assert (code, out) == (1, "")
+    assert re.search(r"is no session's|holds no step", said)
+
+
+def test_a_file_of_steps_is_no_session_to_report_on(project: Project) -> None:
+    step = Step(1, "command", "make", "", exit_code=0).to_json()
+    (project.root / "run.jsonl").write_text(json.dumps(step) + "\n")
+    code, out, said = called(project, "report", "run.jsonl")
+    assert (code, out) == (1, "")
+    assert "run.jsonl is no session's log; pmem log FILE" in said
+    assert called(project, "log", "run.jsonl")[0] == 0
+
+
 RECORDED = Path(__file__).parent.parent.parent.parent / "shared" / "trajectories" / "steps"
 
 
