@@ -122,7 +122,9 @@ def change(
         if user:
             set_value(path, key, value)
         else:
-            set_project_value(project, key, value)
+            # What an agent runs in its own shell is no word of the user's.
+            by_user = environment.terminal or not environment.env.get("PMEM_SOCK")
+            set_project_value(project, key, value, by_user=by_user)
     except SettingsError as error:
         raise Trouble(str(error), code=Exit.USAGE) from None
     except OSError as error:

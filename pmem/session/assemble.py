@@ -24,6 +24,7 @@ from pmem.store.gate_file import load_gate
 from pmem.store.quiet_file import QuietFile
 from pmem.store.session_log import SessionLog, new_session_id
 from pmem.store.sessions import alone, of_session
+from pmem.store.trust import doubted_after
 
 
 def assemble(config: SessionConfig, env: Mapping[str, str]) -> tuple[Session, BankFile, SessionLog]:
@@ -73,6 +74,7 @@ def assemble(config: SessionConfig, env: Mapping[str, str]) -> tuple[Session, Ba
         marks=CitedFiles(project.root).marks,
         alone=partial(alone, project, session_id),
         gate=gate,
+        watch_settings=doubted_after(project),
     )
     session = Session(
         outside,

@@ -73,6 +73,8 @@ class Outside:
     log: Log
     memory: MemoryAgent | None
     thinking: Thinking | None = None
+    #: Looks whether the settings changed, told whether an agent's step is under way.
+    watch_settings: Callable[[str], None] = lambda at_work: None
     redact: Callable[[str], str] = str
     is_private: Callable[[str], bool] = lambda command: False
     rule_files: Callable[[], Sequence[tuple[str, str]]] = tuple

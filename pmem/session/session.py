@@ -78,6 +78,7 @@ class Session:
     def handle(self, event: Event, channel: Channel) -> Answer:
         """Take one event in and say what to answer: at most one reminder, mostly nothing."""
         self.hands.before(event, channel)
+        self.outside.watch_settings(self.hands.at_work())
         answer = self._answer(event, channel)
         self.hands.after(event, channel, held=answer.hold)
         return answer

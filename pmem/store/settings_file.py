@@ -53,13 +53,16 @@ def set_value(path: Path, name: str, text: str | None, *, follow: bool = True) -
     return value
 
 
-def set_project_value(project: Project, name: str, text: str | None) -> Value | None:
-    """The same in the project's pmem.toml, which is made if need be; a trusted one stays so."""
+def set_project_value(
+    project: Project, name: str, text: str | None, *, by_user: bool = True
+) -> Value | None:
+    """The same in the project's pmem.toml, which is made if need be; a trusted one stays so where
+    the user changed it."""
     from pmem.store import trust
 
     ensure(project)
     content, _ = files.read_file(project.settings)
-    trusted = trust.is_trusted(project, content)
+    trusted = by_user and trust.is_trusted(project, content)
     value = set_value(project.settings, name, text, follow=False)
     if trusted:
         trust.trust(project)

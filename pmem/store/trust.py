@@ -2,13 +2,16 @@
 
 Such a file can come with somebody else's repository. It is trusted if its directory was made
 here by pmem and git does not bring the file, or if the user said so (`pmem trust`) of exactly
-this content at exactly this place. Both are noted in the user's own state directory.
+this content at exactly this place. What an agent writes into it while pmem watches has to be
+trusted by the user as well. All of this is noted in the user's own state directory.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from pmem.store import files
@@ -20,11 +23,15 @@ if TYPE_CHECKING:
 #: In the project's state directory: the directory pmem made, and the contents that were trusted.
 MADE = "made-here"
 TRUSTED = "trusted"
+#: There while an agent's change of the file was not looked at.
+DOUBTED = "changed-by-an-agent"
 
 
 def is_trusted(project: Project, content: bytes) -> bool:
     """Whether a pmem.toml of this content may name commands and endpoints."""
-    return _digest(project, content) in _lines(project, TRUSTED) or _made_here(project)
+    if _digest(project, content) in _lines(project, TRUSTED):
+        return True
+    return _made_here(project) and not (project.state / DOUBTED).exists()
 
 
 def is_ours(project: Project) -> bool:
@@ -33,7 +40,7 @@ def is_ours(project: Project) -> bool:
         content, _ = files.read_file(project.settings)
     except OSError:
         return True  # nothing of it is used then
-    return is_trusted(project, content)
+    return _digest(project, content) in _lines(project, TRUSTED) or _made_here(project)
 
 
 def trust(project: Project) -> None:
@@ -41,6 +48,32 @@ def trust(project: Project) -> None:
     content, _ = files.read_file(project.settings)
     lines = [*_lines(project, TRUSTED), _digest(project, content)]
     _write(project, TRUSTED, lines[-100:])
+    (project.state / DOUBTED).unlink(missing_ok=True)
+
+
+def doubted_after(project: Project) -> Callable[[str], None]:
+    """A look at the file, to be taken before and after each step with `Hands.at_work`: once it
+    has changed under an agent's hand it is no longer trusted for having been made here."""
+    known = _signature(project)
+
+    def look(at_work: str) -> None:
+        nonlocal known
+        now = _signature(project)
+        if now != known:
+            was, known = known, now
+            if at_work and was is not None and now is not None:  # the first one is pmem's own
+                with suppress(OSError):
+                    _write(project, DOUBTED, ["while a step of an agent was under way"])
+
+    return look
+
+
+def _signature(project: Project) -> tuple[int, ...] | None:
+    try:
+        info = project.settings.lstat()
+    except OSError:
+        return None
+    return info.st_ino, info.st_size, info.st_mtime_ns, info.st_ctime_ns
 
 
 def distrust(project: Project) -> None:
