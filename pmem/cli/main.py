@@ -47,6 +47,8 @@ COMMANDS = {
     "on": "pmem.cli.init",
     "off": "pmem.cli.init",
 }
+#: Set where a shell asks click what a line could go on with; click ends the process then.
+COMPLETING = "_PMEM_COMPLETE"
 #: Commands that start something and take the options of `run`.
 STARTING = frozenset({"run", "shell", "proxy", "agent"})
 
@@ -166,7 +168,9 @@ def run(args: Sequence[str], environment: Environment) -> int:
         if not environment.env.get("PMEM_DEBUG"):  # what is half made complains when it is let go
             sys.unraisablehook = lambda _: None
         return Exit.INTERRUPTED
-    except BrokenPipeError:
+    except (BrokenPipeError, SystemExit) as ended:  # click makes an exit of a broken pipe
+        if COMPLETING in environment.env and isinstance(ended, SystemExit):
+            return int(ended.code or 0)
         _stop_writing()
         return Exit.BROKEN_PIPE
     except OSError as error:

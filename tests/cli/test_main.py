@@ -126,6 +126,12 @@ def test_a_reader_that_has_seen_enough_is_no_error(project: Path) -> None:
     assert done.stderr == ""
 
 
+@pytest.mark.parametrize("args", ["config", "config --json", "--help", "bank list --json"])
+def test_a_reader_that_is_gone_ends_it_as_sigpipe_would(project: Path, args: str) -> None:
+    script = "{ sleep 0.5; @pmem " + args + "; echo $? >&2; } | true"  # `true` has ended by then
+    assert process(script, project).stderr == "141\n"
+
+
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
 def test_closed_streams_are_no_traceback(project: Path, closed: str) -> None:
     done = process(f"@pmem status {closed}; echo $? >&2", project)
