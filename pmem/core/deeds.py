@@ -23,10 +23,11 @@ from pmem.core.targets import writes
 from pmem.core.tidy import is_log
 from pmem.core.when import Watch
 
-#: Different commands, files and actions remembered; of more the oldest are forgotten.
-MAX_SUCCEEDED = 1000
-MAX_EDITED = 1000
-MAX_OUTCOMES = 1000
+#: Different commands, files and actions remembered for watches that are still to come; of more the
+#: oldest are forgotten. What an armed watch asks for is noted when it happens, and stays known.
+MAX_SUCCEEDED = 500
+MAX_EDITED = 500
+MAX_OUTCOMES = 500
 
 _OPERATORS = ("|", "&&", ";", " &")
 

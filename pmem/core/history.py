@@ -10,13 +10,14 @@ from collections import OrderedDict, deque
 from dataclasses import dataclass
 
 from pmem.core.effect import Effect, effect
+from pmem.core.entry import MAX_ENTRIES
 from pmem.core.failure import Verdict, is_refused, judge
 from pmem.core.fingerprint import fingerprint
 from pmem.core.signature import located, parse
 from pmem.core.step import Action, Step
 
-#: Commands and steps remembered; older ones are in the bank.
-MAX_COMMANDS = 1000
+#: Commands and steps remembered; older ones are in the bank, which has room for as many.
+MAX_COMMANDS = MAX_ENTRIES
 MAX_FACTS = 512
 #: Characters kept of an action that is no command.
 MAX_TEXT = 400

@@ -14,7 +14,7 @@ from rings import HOOK, Kept, ran, ring, wants
 from pmem.core.bank import Entry, MemoryBank, SaveKnowledge
 from pmem.core.decision import Trigger
 from pmem.core.deeds import MAX_EDITED, MAX_OUTCOMES, MAX_SUCCEEDED
-from pmem.core.history import History
+from pmem.core.history import MAX_COMMANDS, MAX_FACTS, History
 from pmem.core.moment import Moment
 from pmem.core.step import Step
 from pmem.core.watch import Watches
@@ -166,7 +166,7 @@ def test_after_two_thousand_commands_every_store_of_the_ring_is_within_its_bound
     for n in range(2000):
         session.handle(ran(f"make t{n}", f"line {n}\n", (n % 7 == 3 and 2) or 0), HOOK)
     lane = session.lanes[None]
-    assert len(lane.history.facts) <= 512 and len(lane.history._by_command) <= 1000
+    assert len(lane.history.facts) <= MAX_FACTS and len(lane.history._by_command) <= MAX_COMMANDS
     assert len(lane.trajectory.recent) <= 256
     assert len(lane.said._causes) <= 512 and len(lane.held) <= 512
     assert len(lane.given) <= 8 and len(session.hands._under_way) <= 256
