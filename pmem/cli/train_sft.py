@@ -130,7 +130,14 @@ sent anywhere. Needs the extra train (TRL and torch): ./install.sh --with train.
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="A Jinja template instead of the model's own.",
 )
-@click.option("--seed", type=int, default=0, show_default=True, metavar="N")
+@click.option(
+    "--seed",
+    type=int,
+    default=0,
+    show_default=True,
+    metavar="N",
+    help="For the order of rows, adapters and dropout.",
+)
 @click.option(
     "--evaluate",
     type=click.IntRange(0),
