@@ -41,7 +41,7 @@ def curve(title: str, lines: Mapping[str, Points], below: str = "update") -> str
             f'<line x1="{LEFT}" y1="{down}" x2="{WIDTH - RIGHT}" y2="{down}" class="grid"/>'
             f'<text x="{LEFT - 8}" y="{down + 4}" text-anchor="end" class="small">{y:.3g}</text>'
             f'<text x="{across}" y="{HEIGHT - BOTTOM + 16}" text-anchor="middle" '
-            f'class="small">{x:.4g}</text>'
+            f'class="small">{x:.0f}</text>'
         )
     parts.append(
         f'<text x="{WIDTH - RIGHT}" y="{HEIGHT - 4}" text-anchor="end" class="small">'
