@@ -3,7 +3,8 @@
 `python benchmarks/load.py [--sessions N] [--steps N] [--week N] [--json]`. Real session processes
 are told of finished commands as hooks tell them, over their sockets, all sessions at once; the
 round trip of every one is measured in this process (wall-clock ms). Then one session is told of a
-week of steps, and its resident memory is read now and then (Linux only).
+week of steps, and its resident memory is read now and then (Linux only). Ctrl-C ends that early:
+what was measured by then is told.
 """
 
 from __future__ import annotations
@@ -88,22 +89,31 @@ def together(root: Path, sessions: int, steps: int) -> dict[str, Any]:
     }
 
 
+def one(live: Live, n: int) -> None:
+    """A step of a week: much of what an agent does it has done before, some of it never."""
+    command = f"pytest tests/test_{n % 300}.py" if n % 3 else f"grep -rn name{n} src/dir{n % 50}"
+    failed = n % 11 == 5
+    live.step(command, f"output of step {n}\n" * 40 + "E   assert 1 == 2\n" * failed, failed)
+
+
 def week(root: Path, steps: int) -> dict[str, Any]:
     """One long session: its resident memory, in MB, after so many steps."""
     live = Live(root)
     megabytes: dict[int, float] = {}
-    for n in range(steps):
-        # What an agent does in a week: much of it again, some of it never seen before.
-        command = (
-            f"pytest tests/test_{n % 300}.py" if n % 3 else f"grep -rn name{n} src/dir{n % 50}"
-        )
-        failed = n % 11 == 5
-        live.step(command, f"output of step {n}\n" * 40 + "E   assert 1 == 2\n" * failed, failed)
-        if n + 1 in (1000, 2000, 5000, 10_000, 20_000, 50_000, steps):
-            megabytes[n + 1] = round(live.memory() / 1e6, 1)
+    done = 0
+    try:
+        for done in range(1, steps + 1):
+            one(live, done - 1)
+            if done in (1000, 2000, 5000, 10_000, 20_000, 50_000, steps):
+                megabytes[done] = round(live.memory() / 1e6, 1)
+            if sys.stderr.isatty() and done % 100 == 0:
+                print(f"\r{done:,} of {steps:,} steps", end="", file=sys.stderr, flush=True)
+    except KeyboardInterrupt:
+        done = len(live.acknowledged)
+        megabytes[done] = round(live.memory() / 1e6, 1)
     live.end()
     return {
-        "steps": steps,
+        "steps": done,
         "acknowledged": len(live.acknowledged),
         "in_logs": len(logged(live.project)),
         "mb_at_steps": megabytes,
@@ -137,4 +147,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except KeyboardInterrupt:
+        sys.exit(130)
