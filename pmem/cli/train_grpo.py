@@ -37,11 +37,12 @@ FIGURES = {
     short_help="Let an open model learn when to speak.",
     epilog="""\b
 Examples:
-  pmem train grpo --data DIR --check               what simple policies would earn; no GPU, no TRL
+  pmem train grpo --data DIR --check
+                                what simple policies would earn; without a GPU
   pmem train grpo --model tuned --data DIR -o learned
-                                                   from a model of pmem train sft
+                                from a model of pmem train sft
   pmem train grpo --model tuned --data DIR -o learned --resume
-                                                   go on after Ctrl-C
+                                go on after Ctrl-C
 
 --data: labelled recordings, or a directory of sessions, judged by what came of them. OUT then holds
 the model; pivots.jsonl, what it was trained on; grpo.json and reward.svg, what came of it. Needs
@@ -128,8 +129,31 @@ the extra train (TRL and torch): ./install.sh --with train.""",
     metavar="N",
     help="A pivot with a longer opening is left out.",
 )
+@click.option(
+    "--max-answer",
+    type=click.IntRange(1),
+    default=1024,
+    show_default=True,
+    metavar="N",
+    help="Tokens of both phases together, results of tools among them.",
+)
+@click.option(
+    "--temperature",
+    type=click.FloatRange(0, 2, min_open=True),
+    default=1.0,
+    show_default=True,
+    metavar="T",
+    help="How freely it plays.",
+)
 @click.option("--vllm", is_flag=True, help="Let vLLM play, as TRL does it.")
-@click.option("--seed", type=int, default=0, show_default=True, metavar="N")
+@click.option(
+    "--seed",
+    type=int,
+    default=0,
+    show_default=True,
+    metavar="N",
+    help="For the order of turns, what is sampled, and adapters.",
+)
 @click.option("--resume", is_flag=True, help="Go on with a training that was stopped.")
 @json_option
 @click.pass_obj
@@ -148,6 +172,8 @@ def grpo(
     generations: int,
     at_once: int,
     max_tokens: int,
+    max_answer: int,
+    temperature: float,
     vllm: bool,
     seed: int,
     resume: bool,
@@ -199,6 +225,8 @@ def grpo(
         generations=generations,
         at_once=at_once,
         max_tokens=max_tokens,
+        max_answer=max_answer,
+        temperature=temperature,
         vllm=vllm,
         seed=seed,
     )

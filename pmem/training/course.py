@@ -103,4 +103,5 @@ def may_go_on(states: Path, asked: Mapping[str, Any], *, resume: bool) -> None:
 
 def points(history: Sequence[dict[str, Any]], figure: str) -> list[tuple[float, float]]:
     """The course of a figure, as (update, value)."""
-    return [(log["step"], round(float(log[figure]), 5)) for log in history if figure in log]
+    told = ((log["step"], log.get(figure)) for log in history)
+    return [(step, round(float(value), 5)) for step, value in told if value is not None]
