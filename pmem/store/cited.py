@@ -53,7 +53,7 @@ class CitedFiles:
 
     def __init__(self, root: Path) -> None:
         self._root = root
-        self._known: dict[str, tuple[files.Stamp, str, frozenset[str]]] = {}
+        self._known: dict[str, tuple[files.Stamp, str, tuple[str, ...]]] = {}
 
     def marks(self, entries: Iterable[Entry]) -> list[Mark]:
         """What has to be written down of these entries; nothing for those that are as marked."""
@@ -88,20 +88,15 @@ class CitedFiles:
             by_line = line is not None and Path(path).name in RULE_FILES
             key = name if by_line else path
             now = self._read(path) if key not in found else None
-            if now is not None:
-                hashed = self._line(path, line or 0) if by_line else now[0]
-                found |= {key: hashed} if hashed else {}
+            if now is not None and not by_line:
+                found[key] = now[0]
+            elif now is not None and line is not None and 0 < line <= len(now[1]):
+                found[key] = now[1][line - 1]
         return found if found.keys() != entry.files.keys() else None
 
-    def _line(self, path: str, number: int) -> str:
-        try:
-            lines = files.read_file(self._root / path, limit=MAX_BYTES)[0].splitlines()
-        except OSError:
-            return ""
-        return _hash(lines[number - 1].strip()) if 0 < number <= len(lines) else ""
-
-    def _read(self, name: str) -> tuple[str, frozenset[str]] | None:
-        """The hash of a file and those of its lines; None if it is not there, or not ours."""
+    def _read(self, name: str) -> tuple[str, tuple[str, ...]] | None:
+        """The hash of a file and those of its lines, in their order if it is a rule file; None if
+        it is not there, or not ours."""
         path = self._root / name
         stamp = files.stamp(path)
         if stamp is None:
@@ -118,7 +113,7 @@ class CitedFiles:
             lines = (line.strip() for line in content.splitlines()) if by_line else ()
             if len(self._known) >= MAX_KNOWN:
                 self._known.clear()
-            known = self._known[name] = (stamp, _hash(content), frozenset(map(_hash, lines)))
+            known = self._known[name] = (stamp, _hash(content), tuple(map(_hash, lines)))
         return known[1], known[2]
 
 
