@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import pytest
 from examples import examples
 from hypothesis import given
 from hypothesis import strategies as st
+from rings import HOOK, Kept, ran, ring, wants
 from scene import Scene
 
 from pmem.core.decision import Reminder, Trigger
 from pmem.core.step import KINDS, Step
+from pmem.memory.rules import Rules
 from pmem.memory.rules.constraints import constraints
 from pmem.memory.rules.requirement import checks
 from pmem.memory.rules.wishes import mentions
@@ -62,3 +65,13 @@ def test_any_rule_file(text: str) -> None:
     for found in (*constraints(text), *checks(text)):
         assert 1 <= found.line <= text.count("\n") + 1
     mentions(text)
+
+
+@pytest.mark.parametrize("piece", ["\n", " \n", "\t", "a\n", "✗ ", "-", "Never run `x`.\n"])
+def test_an_output_of_one_thing_over_and_over_is_read_in_a_moment(piece: str) -> None:
+    """Patterns that try each place against all that follow would take minutes for these."""
+    session = ring(Rules(), Kept())
+    for n in range(3):
+        session.handle(wants("make"), HOOK)
+        session.handle(ran("make", piece * (20_000 // len(piece)), 1, call_id=f"{n}"), HOOK)
+    assert len(session.outside.bank.bank.procedural) == 1
