@@ -51,6 +51,8 @@ _MARK = b"hashed_here_document_"
 #: tree-sitter-bash 0.25.1 looks up what stands here in a table of 256 places, and may crash the
 #: process where it is a letter beyond them (its issue 337).
 _AFTER_BRACE = re.compile(rb"(?<=\{)([0-9]*(?:\.\.[0-9]*)?)([\xc0-\xff][\x80-\xbf]*)")
+#: The grammar drops a `-` that stands before a redirection with a number: `cat - 2>&1`.
+_LONE_DASH = re.compile(rb"(?<=\s)-(?=[ \t]+\d+[<>])")
 _HERE_DOCUMENT = re.compile(rb"<<-?[ \t]*['\"\\]?(\w+)[^\n]*\n(?s:.*?)\n[ \t]*\1$", re.MULTILINE)
 
 
@@ -74,7 +76,8 @@ def _read(line: str) -> Sequence:
     if not _takes_long(source):
         with suppress(RecursionError, ValueError):
             # Places are the same in both: texts are read from the line as it is.
-            parsed = _parser().parse(_AFTER_BRACE.sub(_letters, source))
+            altered = _LONE_DASH.sub(b"x", _AFTER_BRACE.sub(_letters, source))
+            parsed = _parser().parse(altered)
             sequence = _Reader(source).sequence(parsed.root_node, 0)
     if rest:
         sequence = Sequence((*sequence.items, Item(";", Unread(f"#{short_hash(rest)}"))))

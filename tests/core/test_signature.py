@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 from examples import examples
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pmem.core.signature import located, normal_form, parse
@@ -299,6 +299,7 @@ def test_a_normal_form_is_its_own_normal_form(line: str) -> None:
     assert normal_form(normal_form(line)) == normal_form(line)
 
 
+@example(arguments=["-"], manner="{} 2>&1 | tail -20")
 @examples(200)
 @given(
     st.lists(PLAIN, min_size=1, max_size=3),
