@@ -208,8 +208,10 @@ def answers(port: int) -> bool:
 def test_the_trained_model_plays_over_a_run_by_the_ordinary_settings(
     tuned: Place, url: str
 ) -> None:
-    for name, value in (("base_url", url), ("model", f"openai:{tuned / 'tuned'}")):
-        assert tuned.pmem("config", name, value).returncode == 0
+    settings = {"base_url": url, "model": f"openai:{tuned / 'tuned'}"}
+    (tuned / ".config/pmem/config.toml").write_text(
+        "".join(f"{name} = {json.dumps(value)}\n" for name, value in settings.items())
+    )
     model = ("--arm", "selective", "--yes", "--prompts-to", "served", "--json")
     done = tuned.pmem("replay", "build.jsonl", *model)
     assert done.returncode == 0, done.stderr[-2000:]

@@ -86,6 +86,9 @@ def environment(home: Path) -> dict[str, str]:
         "TOKENIZERS_PARALLELISM": "false",
         # more threads wait for one another, which on a machine that is shared takes longer
         "OMP_NUM_THREADS": "1",
+        # large blocks stay with the process: else each update fetches them from the kernel again
+        "MALLOC_MMAP_THRESHOLD_": "1073741824",
+        "MALLOC_TRIM_THRESHOLD_": "2147483648",
         "TERM": "xterm-256color",
         "CUDA_VISIBLE_DEVICES": "",
     }
