@@ -10,7 +10,16 @@ import click
 
 from pmem.cli.environment import Environment
 from pmem.cli.exits import Exit, Trouble
-from pmem.cli.trials import asked, begun, price, prices_of, refusals, trial_options
+from pmem.cli.trials import (
+    asked,
+    begun,
+    price,
+    prices_of,
+    refusals,
+    tally,
+    trial_options,
+    try_memory,
+)
 
 if TYPE_CHECKING:
     from pmem.evaluation.results import Results
@@ -78,8 +87,9 @@ def tau2(
         config = what.config("tau2", chosen, {"user_model": user_model})
         if what.dry_run:
             return price(environment, config, user=True)
-        results = begun(environment, what, config, installed)
-    return _run(environment, results, user_model, what.urls, concurrent)
+        try_memory(environment, what, config)
+    with begun(environment, what, config, installed) as results:
+        return _run(environment, results, user_model, what.urls, concurrent)
 
 
 def _run(
@@ -103,7 +113,7 @@ def _run(
         embedder_url=urls["embedder_url"],
     )
     left = results.missing()
-    broken = row = 0
+    row = 0
     outcomes = each(left, run, concurrent)
     for at in range(1, len(left) + 1):
         where = f"{at} of {len(left)}"
@@ -113,11 +123,10 @@ def _run(
             trial = result()
         except KeyboardInterrupt:
             raise Trouble("stopped", "--resume goes on", Exit.INTERRUPTED) from None
-        except (CannotGoOn, ValueError) as error:
+        except CannotGoOn as error:
             raise Trouble(f"{where}: {error}", "--resume goes on") from error
         except Exception as error:
             # A provider's trouble comes as any class there is; the other trials can still be run.
-            broken += 1
             row += 1
             environment.say(f"{where}: broke, {type(error).__name__}: {str(error)[:200]}")
             if row == IN_A_ROW:
@@ -126,9 +135,7 @@ def _run(
             row = 0
             spoke = f", spoke in {trial.spoke} of {trial.points} calls" if trial.points else ""
             environment.say(f"{where}: reward {trial.reward:g}{spoke}")
-    if broken:
-        environment.say(f"{broken} of {len(left)} broke; --resume runs them again")
-    return Exit.OURS if broken else Exit.OK
+    return tally(environment, results, len(left))
 
 
 def _tasks(domains: Sequence[str], wanted: Sequence[str]) -> dict[str, list[str]]:

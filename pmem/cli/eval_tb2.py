@@ -12,11 +12,20 @@ from click.core import ParameterSource
 
 from pmem.cli.environment import Environment
 from pmem.cli.exits import Exit, Trouble
-from pmem.cli.trials import Asked, asked, begun, price, prices_of, refusals, trial_options
+from pmem.cli.trials import (
+    Asked,
+    asked,
+    begun,
+    price,
+    prices_of,
+    refusals,
+    tally,
+    trial_options,
+    try_memory,
+)
 
 if TYPE_CHECKING:
     from pmem.evaluation.harbor_job import Agent
-    from pmem.evaluation.results import Config, Results
 
 #: Says to the interpreter that was found that it is the one.
 FOUND = "PMEM_HARBOR_FOUND"
@@ -196,37 +205,24 @@ def _run(
         _check_folder(environment.cwd / what.folder)
         check(player, what.given["arm"])
         config = what.config("tb2", {"": task_names(chosen)}, extra)
-        _try_memory(environment, config, what)
-        results = begun(environment, what, config, {"harbor": version})
+        try_memory(environment, what, config)
     prices = prices_of(environment)
-    collect(results, prices)
-    clean(results.folder)
-    left = len(results.missing())
-    if left:
-        told = job(config, results.folder, chosen, player, what.urls)
-        try:
-            run(results, told, given)
-        except KeyboardInterrupt:
-            raise Trouble("stopped", "--resume goes on", Exit.INTERRUPTED) from None
-        except Stopped as error:
-            raise Trouble(str(error), "--resume goes on") from error
-        finally:
-            results = load(results.folder)
-            collect(results, prices)
-    return _tell(environment, results, left)
-
-
-def _tell(environment: Environment, results: Results, left: int) -> int:
-    """What came of it, and the exit code; `left` trials were to be run."""
-    broken = len(results.missing())
-    spoke = sum(trial.spoke for trial in results.trials)
-    points = sum(trial.points for trial in results.trials)
-    solved = sum(trial.solved for trial in results.trials)
-    heard = f", memory spoke in {spoke} of {points} calls" if points else ""
-    environment.say(f"{solved} of {len(results.trials)} trials solved{heard}")
-    if broken:
-        environment.say(f"{broken} of {left} broke; --resume runs them again")
-    return Exit.OURS if broken else Exit.OK
+    with begun(environment, what, config, {"harbor": version}) as results:
+        collect(results, prices)
+        clean(results.folder)
+        left = len(results.missing())
+        if left:
+            told = job(config, results.folder, chosen, player, what.urls)
+            try:
+                run(results, told, given)
+            except KeyboardInterrupt:
+                raise Trouble("stopped", "--resume goes on", Exit.INTERRUPTED) from None
+            except Stopped as error:
+                raise Trouble(str(error), "--resume goes on") from error
+            finally:
+                results = load(results.folder)
+                collect(results, prices)
+        return tally(environment, results, left)
 
 
 def _check_folder(folder: Path) -> None:
@@ -236,21 +232,3 @@ def _check_folder(folder: Path) -> None:
 
     if (folder / JOB).exists() and not (folder / CONFIG).exists():
         raise ValueError(f"{folder} has {JOB} and no {CONFIG}; name another folder")
-
-
-def _try_memory(environment: Environment, config: Config, what: Asked) -> None:
-    """Raises ValueError with a sentence for a memory that no trial could have."""
-    from contextlib import closing
-
-    from pmem.evaluation.live import Remembering, TrialMemory
-
-    how = Remembering(
-        config.arm,
-        config.memory_model,
-        config.pure,
-        base_url=what.urls["memory_url"],
-        embedder=str(config.extra.get("embedder", "")),
-        embedder_url=what.urls["embedder_url"],
-    )
-    with closing(TrialMemory(how, "", environment.env, prices_of(environment), "harbor")):
-        pass

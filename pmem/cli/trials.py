@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -12,6 +13,7 @@ import click
 from pmem.cli.environment import Environment
 from pmem.cli.exits import Exit, Trouble
 from pmem.cli.options import TRIAL_ARMS, embedder_options
+from pmem.cli.words import count
 
 if TYPE_CHECKING:
     from pmem.evaluation.results import Config, Results
@@ -177,18 +179,79 @@ def prices_of(environment: Environment) -> Prices:
     return load_prices(beside_config(environment.env, NAME))
 
 
+def try_memory(environment: Environment, what: Asked, config: Config) -> None:
+    """Raises ValueError or CannotGoOn with a sentence for a memory that no trial could have."""
+    from pmem.evaluation.live import Remembering, TrialMemory
+
+    how = Remembering(
+        config.arm,
+        config.memory_model,
+        config.pure,
+        base_url=what.urls["memory_url"],
+        embedder=str(config.extra.get("embedder", "")),
+        embedder_url=what.urls["embedder_url"],
+    )
+    with closing(TrialMemory(how, "", environment.env, prices_of(environment), config.benchmark)):
+        pass
+
+
+@contextmanager
 def begun(
     environment: Environment, what: Asked, config: Config, versions: Mapping[str, str]
-) -> Results:
-    """The results folder, new or gone on with. Raises ValueError with a sentence."""
+) -> Iterator[Results]:
+    """The results folder, new or gone on with, for this run alone until the end of the block.
+
+    Raises Trouble where it cannot be used, or another run is at work in it.
+    """
     from pmem import __version__
     from pmem.evaluation.mem0_arm import version
     from pmem.evaluation.results import begin
 
     known = {"pmem": __version__, **versions}
-    if config.arm == "mem0":
-        known["mem0ai"] = version()
-    return begin(environment.cwd / what.folder, config, known, resume=what.resume)
+    place = environment.cwd / what.folder
+    with refusals():
+        if config.arm == "mem0":
+            known["mem0ai"] = version()
+    with _alone(place):
+        with refusals():
+            results = begin(place, config, known, resume=what.resume)
+        yield results
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Hold a folder, made if need be; the system lets go of it, whatever ends this process."""
+    from pmem.store.files import Busy, lock
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        held = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError as error:
+        raise Trouble(f"cannot use {folder}: {error.strerror}", "--to names another") from error
+    try:
+        try:
+            lock(held, patience=0)
+        except Busy:
+            raise Trouble(
+                f"another run is at work in {folder}", "wait for its end, or name another folder"
+            ) from None
+        yield
+    finally:
+        os.close(held)
+
+
+def tally(environment: Environment, results: Results, left: int) -> int:
+    """What came of a run, and the exit code; `left` trials were to be run."""
+    broken = len(results.missing())
+    spoke = sum(trial.spoke for trial in results.trials)
+    points = sum(trial.points for trial in results.trials)
+    solved = sum(trial.solved for trial in results.trials)
+    heard = f", memory spoke in {spoke} of {points} calls" if points else ""
+    if results.trials:
+        environment.say(f"{solved} of {count(len(results.trials), 'trial')} solved{heard}")
+    if broken:
+        environment.say(f"{broken} of {left} broke; --resume runs them again")
+    return Exit.OURS if broken else Exit.OK
 
 
 def price(environment: Environment, config: Config, *, user: bool = False) -> int:

