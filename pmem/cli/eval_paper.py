@@ -11,6 +11,7 @@ import click
 from pmem.cli.environment import Environment
 from pmem.cli.exits import Exit, Trouble
 from pmem.cli.options import json_option
+from pmem.cli.words import count
 
 if TYPE_CHECKING:
     from pmem.evaluation.forecast import Forecast
@@ -43,6 +44,8 @@ def paper(environment: Environment, row: str | None, like: Path | None, as_json:
     from pmem.cli.tables import write_json
     from pmem.evaluation.paper import row_named, rows
 
+    if row is None and like is not None:
+        raise Trouble("--like is for one row; name it", code=Exit.USAGE)
     if row is None:
         if as_json:
             write_json(environment, [_told(one) for one in rows()])
@@ -65,6 +68,7 @@ def paper(environment: Environment, row: str | None, like: Path | None, as_json:
         write_json(environment, {**_told(found), "cost": cost_told})
         return
     _settings(environment, found)
+    environment.write("")
     tell(environment, cost, user=found.benchmark == "tau2")
     environment.write(f"\nrun it with:\n{_command(found)}")
 
@@ -84,13 +88,17 @@ def _command(row: Row) -> str:
 
 def _cost(environment: Environment, row: Row, like: Path | None) -> Forecast:
     from pmem.evaluation.forecast import forecast
-    from pmem.evaluation.paper import config_of
+    from pmem.evaluation.paper import config_of, title
     from pmem.evaluation.results import load
     from pmem.models.prices import NAME, load_prices
     from pmem.store.places import beside_config
 
     prices = load_prices(beside_config(environment.env, NAME))
     measure = load(environment.cwd / like) if like is not None else None
+    if measure is not None and not measure.trials:
+        raise ValueError(f"{measure.folder} holds no finished trial yet")
+    if measure is not None and measure.config.benchmark != row.benchmark:
+        raise ValueError(f"{measure.folder} is of {title(measure.config.benchmark)}; name another")
     return forecast(config_of(row), prices, measure)
 
 
@@ -152,7 +160,7 @@ def tell(environment: Environment, cost: Forecast, *, user: bool) -> None:
     each = cost.per_trial
     source = "as the results folder has it" if cost.measured else "assumed, not measured"
     lines = [
-        f"{cost.trials} trials of {each.steps:.0f} steps ({source})",
+        f"{count(cost.trials, 'trial')} of {each.steps:.0f} steps ({source})",
         f"action agent: {_tokens(cost.action)}{_money(cost.action_money)}",
     ]
     if cost.memory.tokens:
@@ -161,7 +169,7 @@ def tell(environment: Environment, cost: Forecast, *, user: bool) -> None:
         lines.append(f"together about ${cost.money:,.0f}, less where a cache is read")
     if user:
         lines.append("the model of the simulated user comes on top")
-    environment.write("\n" + "\n".join(lines))
+    environment.write("\n".join(lines))
 
 
 def _tokens(usage: Usage) -> str:

@@ -126,8 +126,9 @@ def _left_out(room: int) -> set[str]:
 def _domains(environment: Environment, rows: Sequence[Figures], names: Sequence[str]) -> None:
     """pass@1 by domain with the paper's in brackets, and both averages."""
     from pmem.cli.tables import grid, show, text
+    from pmem.core.text import clean
 
-    columns = ("by domain", *names, "macro", "by task")
+    columns = ("by domain", *map(clean, names), "macro", "by task")
     table = grid(columns, right=columns[1:])
     bare = environment.columns < len(columns[0]) + _DOMAIN * (len(columns) - 1)
     for row in rows:
@@ -154,9 +155,9 @@ def _remarks(environment: Environment, row: Figures) -> None:
 
     wanted, done = row.results.config.trials, row.whole.trials
     if done < wanted:
-        show(environment, text(f"{row.name}: {done} of {wanted} trials are finished", "yellow"))
+        show(environment, text(f"{row.name}: {done} of {wanted} trials are finished", "magenta"))
     if row.broken:
-        show(environment, text(f"{row.name}: {row.broken} broke, counted as not solved", "yellow"))
+        show(environment, text(f"{row.name}: {row.broken} broke, counted as not solved", "magenta"))
 
 
 def _beside(ours: float, paper: float | None) -> str:

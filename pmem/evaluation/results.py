@@ -206,6 +206,8 @@ def load(folder: Path) -> Results:
     if told.get("format") != FORMAT:
         raise ValueError(f"{path} is not of the format {FORMAT} that this pmem reads")
     config = _made(Config, told, str(path))
+    if not all(isinstance(tasks, list) for tasks in config.tasks.values()):
+        raise ValueError(f"{path}: tasks are no lists by domain")
     trials: dict[tuple[str, str, int], Trial] = {}
     path = folder / TRIALS
     lines = _text(path).split("\n")[:-1] if path.exists() else []

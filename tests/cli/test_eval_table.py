@@ -92,6 +92,16 @@ def test_a_row_says_its_settings_and_its_price_before_anything_runs(
     assert cost["trials"] == 85 and cost["memory_tokens"] == 0 and cost["money"] > 0
 
 
+def test_a_price_is_not_measured_by_what_does_not_fit(pmem: Call, folders: list[str]) -> None:
+    like = ("--like", folders[1])
+    assert "--like is for one row" in pmem("eval", "paper", *like).err
+    said = pmem("eval", "paper", "tb2-sonnet-off", *like)
+    assert (said.code, "is of tau2-bench; name another" in said.err) == (2, True)
+    (Path(folders[1]) / "trials.jsonl").write_text("")
+    said = pmem("eval", "paper", "tau2-sonnet-selective", *like)
+    assert (said.code, "holds no finished trial yet" in said.err) == (2, True)
+
+
 @pytest.mark.parametrize("row", rows(), ids=lambda row: row.name)
 def test_the_command_of_a_row_has_all_its_settings(pmem: Call, row: Row) -> None:
     said = pmem("eval", "paper", row.name).out.partition("run it with:")[2]

@@ -86,6 +86,11 @@ def test_trials_of_a_task_are_told_apart(tmp_path: Path) -> None:
         ("config.json", '{"format": 9}', "is not of the format 1"),
         ("config.json", '{"format": 1, "arm": "off"}', "config.json: missing 2 required"),
         ("config.json", '{"format": 1, "arm": 3}', "config.json: arm has the wrong type, int"),
+        (
+            "config.json",
+            '{"format": 1, "benchmark": "b", "arm": "off", "action_model": "m", "tasks": {"": 5}}',
+            "config.json: tasks are no lists by domain",
+        ),
         ("trials.jsonl", "[]\n", "line 1: it is no object"),
         ("trials.jsonl", '{"domain": "a", "task": "1"}\n', "line 1: missing 2 required"),
         (
