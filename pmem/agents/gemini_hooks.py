@@ -2,6 +2,8 @@
 
 Found by running 0.61.0: calls have no id, and what an exit code leaves out is 0. Text added
 before a tool runs is dropped, so it waits for that tool's result. A held call is told no more.
+A resumption that comes in another minute than the chat was begun names a new, empty chat at
+SessionStart; every later event names the one that goes on.
 PreCompress comes before every request, long before anything is compressed: only the user's own
 `/compress` is told here, and whether it came to anything is told nowhere.
 """

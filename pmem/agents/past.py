@@ -90,7 +90,8 @@ class Past:
     def of(self, said: Mapping[str, Any]) -> tuple[Step, ...]:
         """What happened in the conversation before this, its first event; () for a later one.
 
-        `said` is the payload of a hook of Claude Code's form.
+        `said` is the payload of a hook of Claude Code's form. A resumption whose transcript tells
+        nothing leaves the past to the event after it: the agent may not have opened that file yet.
         """
         if self._reader is None:
             return ()
@@ -111,6 +112,8 @@ class Past:
         tells = said.get("hook_event_name") == "PostCompact" or said.get("source") == "compact"
         if tells and steps and steps[-1].kind == "compaction":
             steps.pop()  # its own event tells of it
+        if not steps and said.get("source") == "resume":
+            self._known.remove(conversation)
         self._calls = {step.call_id for step in steps if step.call_id}
         return tuple(steps[-LONGEST:])
 

@@ -106,3 +106,34 @@ def test_a_call_has_the_same_id_in_the_chat_and_by_its_hook(chat: Path) -> None:
     assert isinstance(third, Observed)
     ids = [step.call_id for step in began.past[1:]] + [third.step.call_id]
     assert ids == [event.step.call_id for event in live] and len(set(ids)) == 3
+
+
+def test_a_resumption_that_names_a_new_chat_is_caught_up_with_at_the_next_event(chat: Path) -> None:
+    context = said("0", "<session_context>\nThis is the Gemini CLI.")
+    new = chat.with_name("session-2.jsonl")
+    write(new, HEAD, {"$set": {"messages": [context]}})
+    write(chat, HEAD, said("1", "build"), called("2", "make", FAILED))
+    hooks = GeminiHooks()
+
+    def told(event: str, file: Path, **more: Any) -> Any:
+        common = {"session_id": "s", "transcript_path": str(file), "cwd": CWD}
+        return hooks.events(json.dumps({**common, "hook_event_name": event, **more}).encode())
+
+    assert told("SessionStart", new, source="resume") == [Started("resume", None, ())]
+    began, words = told("BeforeAgent", chat, prompt="go on")
+    assert [step.kind for step in began.past] == ["user", "command"]
+    assert words == UserMessage("go on")
+    assert told("BeforeAgent", chat, prompt="and on") == [UserMessage("and on")]
+
+
+def test_an_empty_conversation_that_is_resumed_has_no_past_either(chat: Path) -> None:
+    hooks = GeminiHooks()
+    common = {"session_id": "s", "transcript_path": write(chat, HEAD), "cwd": CWD}
+
+    def told(event: str, **more: Any) -> Any:
+        return hooks.events(json.dumps({**common, "hook_event_name": event, **more}).encode())
+
+    assert told("SessionStart", source="resume") == [Started("resume", None, ())]
+    assert told("BeforeAgent", prompt="build") == [UserMessage("build")]
+    write(chat, HEAD, said("1", "build"), called("2", "make", FAILED))
+    assert told("BeforeAgent", prompt="go on") == [UserMessage("go on")]
