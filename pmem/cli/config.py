@@ -132,6 +132,8 @@ def change(
     settings = settings_of(environment, project)
     now = words(getattr(settings, key)) or "empty"
     environment.say(f"{key} is {now}, from {_from(environment, settings, key)}")
+    if environment.env.get("PMEM_SOCK"):
+        environment.say("the session that runs here goes on as it began; the next one takes it")
 
 
 def words(value: Any) -> str:

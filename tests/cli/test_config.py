@@ -54,6 +54,11 @@ def test_a_value_is_set_and_read_back(pmem: Call, name: str, text: str, shown: s
     assert pmem("config", name).out == f"{shown}\n"
 
 
+def test_inside_a_session_it_says_that_the_next_one_takes_it(project: Path, pmem: Call) -> None:
+    said = pmem("config", "private", "op *", env={"PMEM_SOCK": "/a/socket"}).err.splitlines()
+    assert said[-1] == "pmem: the session that runs here goes on as it began; the next one takes it"
+
+
 @pytest.mark.parametrize(
     ("args", "words"),
     [
