@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import examples  # noqa: F401 # which examples of a property are tried, for all rooms
 import pytest
+
+# A run in the background is begun with Ctrl-C ignored, and its children would inherit that.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)

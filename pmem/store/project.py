@@ -13,6 +13,7 @@ import os
 import re
 import stat
 import sys
+import threading
 from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -35,6 +36,10 @@ TEMPLATE = """\
 # quiet = false         # true: no line at the start and at the end
 # private = []          # globs of commands that are never recorded, as in ["op *", "vault *"]
 """
+
+
+#: One thread makes a directory at a time: what it makes is named by the process.
+_MAKING = threading.Lock()
 
 
 class ForeignDirectory(Exception):
@@ -101,6 +106,11 @@ def ensure(project: Project) -> None:
     """
     if project.read_only:
         raise OSError(errno.EROFS, "pmem writes nothing here", os.fspath(project.dir))
+    with _MAKING:
+        _ensure(project)
+
+
+def _ensure(project: Project) -> None:
     _must_be_ours(project.dir, named=True)
     if project.settings.exists():
         return
