@@ -91,9 +91,12 @@ class Beside:
 
 def _end(thread: ThreadPoolExecutor, memory: TrialMemory) -> None:
     """Close the memory after what it may still be at; nobody waits for it."""
-    with suppress(RuntimeError):  # the interpreter ends: temporary files go with it
+    try:
         thread.submit(memory.close)
-        thread.shutdown(wait=False)
+    except RuntimeError:  # the interpreter ends, and the thread has
+        with suppress(Exception):
+            memory.close()
+    thread.shutdown(wait=False)
 
 
 class Ear:
