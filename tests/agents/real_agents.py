@@ -161,11 +161,20 @@ class Ear:
 
     def wait(self, kind: type, times: int = 1) -> None:
         """Until so many events of this kind were told; fails if they never are."""
+        self._until(
+            lambda: sum(isinstance(event, kind) for event in self.events) >= times, kind.__name__
+        )
+
+    def wait_for(self, action: str) -> None:
+        """Until a step with this action was told; fails if it never is."""
+        self._until(lambda: any(step.action == action for step in self.steps), action)
+
+    def _until(self, true: Callable[[], bool], what: str) -> None:
         end = time.monotonic() + STUCK
-        while sum(isinstance(event, kind) for event in self.events) < times:
+        while not true():
             told = [payload.get("hook_event_name") for payload in self.payloads]
             assert time.monotonic() < end, (
-                f"{kind.__name__} is missing: {told}, {self.events}, {self.troubles}"
+                f"{what} is missing: {told}, {self.events}, {self.troubles}"
             )
             time.sleep(0.05)
 
@@ -199,6 +208,13 @@ class Ear:
             latest = self._reply(event)
             answer = latest if latest.reminder is not None else answer
         return self._adapter.answer(payload, answer)
+
+
+def _session_of(leader: str) -> str:
+    """The processes of a terminal session, where ps can tell."""
+    return subprocess.run(
+        ["ps", "-o", "pid=", "-s", leader], capture_output=True, text=True
+    ).stdout.strip()
 
 
 class Screen:
@@ -246,6 +262,15 @@ class Screen:
         time.sleep(0.3)  # Enter in the same burst would count as pasted
         self.keys("Enter")
 
+    def choose(self, line: str) -> None:
+        """Go down a menu until this line of it is the chosen one, and press Enter."""
+        end = time.monotonic() + STUCK
+        while line not in self.text():
+            assert time.monotonic() < end, f"never chose {line!r}:\n{self.text()}"
+            self.keys("Down")
+            time.sleep(0.3)  # until it is drawn
+        self.keys("Enter")
+
     def text(self, pane: int = 0) -> str:
         """The screen with its scrollback."""
         shown = self._run("capture-pane", "-p", "-S", "-500", "-t", f":.{pane}")
@@ -274,8 +299,12 @@ class Screen:
             time.sleep(0.1)
 
     def close(self) -> None:
-        """End this tmux and what runs in it."""
+        """End this tmux and what runs in it; what an agent still writes then is written after."""
+        leader = self._run(*self._panes, "#{pane_pid}").split()[:1]
         self._run("kill-server")
+        end = time.monotonic() + PATIENCE
+        while leader and _session_of(leader[0]) and time.monotonic() < end:
+            time.sleep(0.05)
 
     def _run(self, *words: str) -> str:
         return subprocess.run([*self._tmux, *words], capture_output=True, text=True).stdout

@@ -51,7 +51,12 @@ def test_each_documented_event_is_read(told: dict[str, object], event: object) -
 
 @pytest.mark.parametrize(
     "payload",
-    [b"", b"[]", b"{}", b'{"event": "proposed"}', b'{"event": "observed", "step": {}}', b"\xff"],
+    [
+        *(b"", b"[]", b"{}", b"\xff"),
+        b'{"event": "proposed"}',
+        b'{"event": "observed", "step": {}}',
+        b'{"event": "proposed", "action": {"kind": "command", "text": "make", "cwd": ["/p"]}}',
+    ],
 )
 def test_anything_else_is_refused_with_a_value_error(payload: bytes) -> None:
     with pytest.raises(ValueError):
