@@ -78,6 +78,6 @@ def left(bench: Bench) -> set[str]:
     moment = (".lock", "-wal", "-shm")
     ours = re.compile(r"project/\.pmem/|home/\.local/state/pmem/")
     names = {name for name in bench.files() if not ours.match(name) and not name.endswith(moment)}
-    # The bench's own name first: behind letters that look like digits it would go with them in part.
+    # The bench's own name first: behind letters that look like digits it would go in part.
     alike = {re.sub(r"-(bare|pmem)-", "*", name) for name in names}
     return {re.sub(r"[0-9a-f-]{8,}|\d+", "*", name) for name in alike}
