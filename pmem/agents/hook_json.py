@@ -24,7 +24,7 @@ COMPACTED = "[the conversation was compacted; the agent goes on from this summar
 #: words: a text, or nothing.
 TEXTS = (
     *("session_id", "sessionId", "session", "agent_id", "agentId", "lane"),
-    *("tool_use_id", "tool_call_id", "id", "cwd", "transcript_path", "transcriptPath"),
+    *("tool_use_id", "tool_call_id", "call_id", "id", "cwd", "transcript_path", "transcriptPath"),
 )
 
 

@@ -116,11 +116,9 @@ def _action(said: Any) -> Action:
         isinstance(said.get(k), str) for k in ("kind", "text")
     ):
         raise ValueError("'action' needs the strings 'kind' and 'text'")
-    told = {key: said.get(key) for key in ("cwd", "tool", "call_id")}
-    odd = [key for key, value in told.items() if not isinstance(value, str | None)]
-    if odd:
-        raise ValueError(f"{odd[0]!r} of an action must be a string")
-    return Action(said["kind"], said["text"], told["cwd"], told["tool"] or "", told["call_id"])
+    said = hook_json.settled(said)
+    tool = str(said.get("tool") or "")
+    return Action(said["kind"], said["text"], said.get("cwd"), tool, said.get("call_id"))
 
 
 def _step(said: Any, agent_id: str | None) -> Step:

@@ -299,7 +299,7 @@ class Screen:
             time.sleep(0.1)
 
     def close(self) -> None:
-        """End this tmux and what runs in it; what an agent still writes then is written after."""
+        """End this tmux and wait for what runs in it: an agent writes files until it is gone."""
         leader = self._run(*self._panes, "#{pane_pid}").split()[:1]
         self._run("kill-server")
         end = time.monotonic() + PATIENCE

@@ -56,7 +56,8 @@ TOLD = (
         asking=("--auth-type", "openai", "--approval-mode", "default"),
         ready="Type your message",
         asks="Waiting for user confirmation",
-        # For a moment Escape may still stop the turn instead, and of that its hooks hear nothing.
+        # By its source, Escape stops the turn instead until its screen is done with the question,
+        # and no hook runs then.
         no="› 4. No",
     ),
     Told(

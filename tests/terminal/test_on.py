@@ -95,15 +95,14 @@ def test_on_records_here_and_off_goes_on_there(
     started: Started, project: Path, home: Path, name: str
 ) -> None:
     rig = started("SAVEHIST=1000" if name == "zsh" else "")
-    say(rig, 'echo "outside-$PMEM_ACTIVE"', "outside-\r\n")
-    # A fish takes in nothing that is of the very second in which it begins.
-    say(rig, "sleep 1; echo later", "later\r\n")
+    # A fish takes in history that is at least a second old, as the docs say.
+    aged = "sleep 1; " if name == "fish" else ""
+    say(rig, f'{aged}echo "outside-$PMEM_ACTIVE"', "outside-\r\n")
     turn_on(rig)
     say(rig, f"{LIST[name]} | command grep 'd[e]-.PMEM'", 'echo "outside-')
     say(rig, 'echo "inside-$PMEM_ACTIVE"', "inside-1\r\n")
     say(rig, "cd 'sub dir'; pwd", "project/sub dir\r\n")
-    # ... and nothing that is of the second in which it takes in.
-    rig.line("sleep 1; pmem off" if name == "fish" else "pmem off")
+    rig.line(f"{aged}pmem off")
     rig.expect(r"pmem: 3 steps · ")
     rig.expect("> ")
     say(rig, f"{LIST[name]} | command grep 'sid[e]-.PMEM'", 'echo "inside-')
